@@ -1,0 +1,106 @@
+//! Fingerprints of classes: equal for executions that differ only in the order of independent steps.
+//!
+//! The hash of a step covers its thread, its choice, and the hashes of the steps that it depends on immediately; the
+//! fingerprint is the sum over all steps, in which the order of independent ones is lost and nothing else.
+
+use alloc::vec::Vec;
+use ordain_model::{Access, Execution};
+
+/// The fingerprint of a class, or of a prefix of its executions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Class(pub u128);
+
+/// What an object contributes to the hash of the next step that touches it.
+#[derive(Clone, Copy, Default)]
+struct ObjectHash {
+    write: u128,
+    reads: u128,
+}
+
+/// Computes the fingerprint of an execution step by step.
+#[derive(Default)]
+pub(crate) struct Fingerprint {
+    threads: Vec<u128>,
+    objects: Vec<ObjectHash>,
+    everything: u128,
+    sum: u128,
+}
+
+/// Mixes a value into a hash (two rounds of a 128-bit multiply and fold).
+fn mix(hash: u128, value: u128) -> u128 {
+    const K: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+    let x = (hash ^ value.wrapping_mul(K)).wrapping_mul(0xd6e8_feb8_6659_fd93_a076_1d64_78bd_642f);
+    let x = x ^ (x >> 61);
+    let x = x.wrapping_mul(K);
+    x ^ (x >> 67)
+}
+
+impl Fingerprint {
+    pub(crate) fn clear(&mut self) {
+        self.threads.clear();
+        self.objects.clear();
+        (self.everything, self.sum) = (0, 0);
+    }
+
+    /// Takes in a step.
+    pub(crate) fn push(&mut self, execution: &Execution, step: usize) {
+        let s = &execution.steps[step];
+        let thread = s.thread.index();
+        if self.threads.len() <= thread {
+            self.threads.resize(thread + 1, 0);
+        }
+        let mut hash = mix(u128::from(s.thread.0) << 32 | u128::from(s.choice), self.threads[thread]);
+        hash = mix(hash, self.everything);
+        let footprint = execution.footprint(step);
+        for access in footprint {
+            if *access == Access::EVERYTHING {
+                hash = mix(hash, self.sum);
+                continue;
+            }
+            let index = access.object().index();
+            if self.objects.len() <= index {
+                self.objects.resize(index + 1, ObjectHash::default());
+            }
+            let object = self.objects[index];
+            // Numbers of objects may differ between explorations; what the object has seen says enough.
+            hash = mix(hash, 4 + u128::from(access.is_write()));
+            hash = mix(hash, object.write);
+            if access.is_write() {
+                hash = mix(hash, object.reads);
+            }
+        }
+        for access in footprint {
+            if *access == Access::EVERYTHING {
+                self.everything = hash;
+                continue;
+            }
+            let object = &mut self.objects[access.object().index()];
+            if access.is_write() {
+                *object = ObjectHash { write: hash, reads: 0 };
+            } else {
+                object.reads = object.reads.wrapping_add(mix(hash, 1));
+            }
+        }
+        self.threads[thread] = hash;
+        if let ordain_model::Operation::Spawn { child } = s.op {
+            if self.threads.len() <= child.index() {
+                self.threads.resize(child.index() + 1, 0);
+            }
+            self.threads[child.index()] = mix(hash, 2);
+        }
+        self.sum = self.sum.wrapping_add(mix(hash, 3));
+    }
+
+    pub(crate) fn class(&self) -> Class {
+        Class(self.sum)
+    }
+}
+
+/// The fingerprint of an execution's class.
+pub fn class_of(execution: &Execution) -> Class {
+    let mut fingerprint = Fingerprint::default();
+    for step in 0..execution.steps.len() {
+        fingerprint.push(execution, step);
+    }
+    fingerprint.class()
+}

@@ -1,0 +1,113 @@
+//! Plans: what a target is to run.
+//!
+//! A plan is a prefix of decisions to force and a [`Policy`] that decides afterwards. The target asks [`Plan::next`] at each
+//! state in which all threads have announced; the plan notices when the program departs from it.
+
+use alloc::vec::Vec;
+use ordain_model::{Arbiter, End, Execution, Names, Operation, Transition};
+
+/// A decision to force, and the operation it is about, where that is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Planned {
+    /// Who moves and with which outcome.
+    pub transition: Transition,
+    /// What the thread must have announced.
+    pub op: Option<Operation>,
+}
+
+/// What a policy decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// Take this transition.
+    Take(Transition),
+    /// Nothing is enabled.
+    Nothing,
+    /// What can follow is covered elsewhere.
+    Cut,
+}
+
+/// Decides what happens once the prefix is over.
+pub trait Policy {
+    /// Called when an execution begins.
+    fn begin(&mut self) {}
+    /// Picks an enabled transition.
+    fn pick(&mut self, arbiter: &mut Arbiter) -> Pick;
+    /// Called before a forced step is taken, with the arbiter in the state before it.
+    fn forced(&mut self, _arbiter: &mut Arbiter, _transition: Transition) {}
+}
+
+/// What a target is to run.
+pub struct Plan<'a> {
+    prefix: &'a [Planned],
+    policy: &'a mut dyn Policy,
+    at: usize,
+}
+
+impl<'a> Plan<'a> {
+    /// Forces `prefix`, then lets `policy` decide.
+    pub fn new(prefix: &'a [Planned], policy: &'a mut dyn Policy) -> Self {
+        policy.begin();
+        Self { prefix, policy, at: 0 }
+    }
+
+    /// The next transition to apply. `None` ends the execution, which the arbiter then knows.
+    pub fn next(&mut self, arbiter: &mut Arbiter) -> Option<Transition> {
+        if arbiter.is_over_limit() {
+            arbiter.finish_with(End::StepLimit);
+            return None;
+        }
+        if let Some(planned) = self.prefix.get(self.at) {
+            let transition = planned.transition;
+            let announced = arbiter.pending(transition.thread).map(|p| p.0);
+            let expected = announced.is_some() && planned.op.is_none_or(|op| announced == Some(op));
+            let mut enabled = expected && transition.choice < arbiter.choices(transition.thread);
+            if expected && !enabled {
+                // A thread that is held goes on only if nobody else can.
+                enabled = arbiter.first_enabled() == Some(transition);
+            }
+            if !enabled {
+                arbiter.diverge(transition, planned.op);
+                return None;
+            }
+            self.policy.forced(arbiter, transition);
+            self.at += 1;
+            return Some(transition);
+        }
+        match self.policy.pick(arbiter) {
+            Pick::Take(transition) => Some(transition),
+            Pick::Nothing => {
+                arbiter.finish();
+                None
+            }
+            Pick::Cut => {
+                arbiter.finish_with(End::Cut);
+                None
+            }
+        }
+    }
+}
+
+/// A program under control: runs a plan and gives back the execution.
+pub trait Target {
+    /// Runs the program once.
+    fn run(&mut self, plan: &mut Plan<'_>);
+    /// The execution that [`Target::run`] made.
+    fn execution(&self) -> &Execution;
+    /// The names of its threads and objects.
+    fn names(&self) -> &Names;
+}
+
+/// Takes the first enabled transition in order of threads.
+#[derive(Default)]
+pub struct Lowest;
+
+impl Policy for Lowest {
+    fn pick(&mut self, arbiter: &mut Arbiter) -> Pick {
+        arbiter.first_enabled().map_or(Pick::Nothing, Pick::Take)
+    }
+}
+
+/// Turns the steps of an execution into a prefix to force.
+pub fn prefix_of(execution: &Execution) -> Vec<Planned> {
+    execution.steps.iter().map(|s| Planned { transition: s.transition(), op: Some(s.op) }).collect()
+}

@@ -1,0 +1,404 @@
+//! Reversing races: from one execution, the sequences that begin other classes.
+//!
+//! For an event `e` and a later operation `r` that is dependent on it, the other order is reached from the state before
+//! `e` by all events that do not happen after `e`, then `r`. The textbook considers only races of events that follow
+//! each other immediately, and assumes that no operation disables another and that each has one outcome. Neither holds here:
+//!
+//! - *Blocking.* `e` may have disabled `r` (both take a lock): then other events lie between them, so for operations that
+//!   compete for an object every earlier competitor is a partner, not only the last. Threads that are still blocked at the
+//!   end are partners too. `r` must be enabled at its new place, which is evaluated on the words that its objects have there.
+//! - *Commuting holders.* A writer waits for several readers that do not depend on each other. All ways to leave such events
+//!   out are tried, because each leads to another class.
+//! - *Outcomes.* At its new place `r` may have other outcomes, with other footprints; each gives a sequence. An event that
+//!   had alternatives is reversed with each of them: same thread, same place, other outcome.
+//!
+//! Every sequence that comes out is executable. A search that inserts only sequences that are not covered stays optimal
+//! however many it is given, so completeness is all that has to be argued; the oracle tests check both.
+
+use crate::trace::Trace;
+use alloc::vec::Vec;
+use ordain_model::state::{Fixed, View};
+use ordain_model::{
+    Access, Execution, Footprint, ObjectId, Operation, ThreadId, Transition, Wait, dependent, primitives,
+};
+
+/// A sequence that begins another class: events of the execution, in their order, and an operation at its new place.
+pub(crate) struct Sequence<'a> {
+    pub(crate) execution: &'a Execution,
+    /// Numbers of events.
+    pub(crate) events: &'a [u32],
+    /// What comes last.
+    pub(crate) last: Transition,
+    pub(crate) last_op: Operation,
+    pub(crate) last_footprint: &'a [Access],
+}
+
+impl Sequence<'_> {
+    pub(crate) fn len(&self) -> usize {
+        self.events.len() + 1
+    }
+
+    /// The transition and footprint of an item.
+    #[inline]
+    pub(crate) fn item(&self, i: usize) -> (Transition, &[Access]) {
+        match self.events.get(i) {
+            Some(&event) => {
+                (self.execution.steps[event as usize].transition(), self.execution.footprint(event as usize))
+            }
+            None => (self.last, self.last_footprint),
+        }
+    }
+
+    pub(crate) fn op(&self, i: usize) -> Operation {
+        self.events.get(i).map_or(self.last_op, |&event| self.execution.steps[event as usize].op)
+    }
+}
+
+/// The operation that is moved.
+#[derive(Clone, Copy)]
+struct Mover {
+    thread: ThreadId,
+    op: Operation,
+    /// The event it is, if it was executed.
+    event: Option<usize>,
+    /// The event of its thread before it, or that spawned the thread.
+    parent: Option<usize>,
+}
+
+/// Which reversals a strategy needs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// With all events of the execution that do not happen after the first: optimal search.
+    Complete,
+    /// With only those before the second: backtrack sets.
+    UpToSecond,
+}
+
+/// Scratch memory for finding reversals.
+#[derive(Default)]
+pub(crate) struct Reversals {
+    events: Vec<u32>,
+    /// Which events behind the first one of the race are in the sequence; by number.
+    member: Vec<bool>,
+    footprint: Footprint,
+    partners: Vec<u32>,
+    /// For each thread, the least that a new event's clock says of it.
+    least: Vec<u32>,
+}
+
+impl Reversals {
+    /// Calls `found` with the place and the sequence of each reversal. Events before `new` have been seen in an earlier
+    /// execution; their races are looked at again if new events belong into the sequence.
+    pub(crate) fn each(
+        &mut self,
+        execution: &Execution,
+        trace: &Trace,
+        new: usize,
+        which: Which,
+        found: &mut dyn FnMut(usize, &Sequence<'_>),
+    ) {
+        let len = trace.len();
+        self.member.clear();
+        self.member.resize(len, false);
+        self.least.clear();
+        self.least.resize(trace.width(), u32::MAX);
+        for event in new..len {
+            for (thread, least) in self.least.iter_mut().enumerate() {
+                *least = (*least).min(trace.clock(event, thread));
+            }
+        }
+        for event in 0..len {
+            let step = &execution.steps[event];
+            let mover =
+                Mover { thread: step.thread, op: step.op, event: Some(event), parent: trace.parent(event) };
+            if step.choices > 1 && self.is_due(trace, event, event, new, which) {
+                self.reverse(execution, trace, event, &mover, which, found);
+            }
+            self.find_partners(execution, trace, &mover);
+            for i in 0..self.partners.len() {
+                let partner = self.partners[i] as usize;
+                if self.is_due(trace, partner, event, new, which) {
+                    self.reverse(execution, trace, partner, &mover, which, found);
+                }
+            }
+        }
+        for pending in execution.pending.iter().filter(|p| !p.held) {
+            let parent = trace.last_of(pending.thread.index(), execution);
+            let mover = Mover { thread: pending.thread, op: pending.op, event: None, parent };
+            self.find_partners(execution, trace, &mover);
+            for i in 0..self.partners.len() {
+                let partner = self.partners[i] as usize;
+                self.reverse(execution, trace, partner, &mover, which, found);
+            }
+        }
+    }
+
+    /// Whether the sequence of a race may differ from what it was when both events were new.
+    fn is_due(&self, trace: &Trace, first: usize, second: usize, new: usize, which: Which) -> bool {
+        second >= new || which == Which::Complete && self.least[trace.thread(first)] <= first as u32
+    }
+
+    /// The events with which the mover can change places.
+    fn find_partners(&mut self, execution: &Execution, trace: &Trace, mover: &Mover) {
+        self.partners.clear();
+        let everything = |event: usize| execution.footprint(event).first() == Some(&Access::EVERYTHING);
+        if let Some(event) = mover.event
+            && !everything(event)
+        {
+            // Nothing changes places with a step that was taken only because no other was enabled.
+            self.partners.extend(trace.races(event).iter().filter(|e| !everything(**e as usize)));
+        }
+        let end = mover.event.unwrap_or(trace.len());
+        let Some(object) = primitives::contended(&mover.op, &execution.state) else { return };
+        for access in trace.accesses(object).skip_while(|a| a.step >= end) {
+            let known = mover.parent.is_some_and(|p| trace.happens_before(access.step, p));
+            if known && access.write {
+                // All accesses before it are known too.
+                break;
+            }
+            let step = access.step as u32;
+            if !known && execution.steps[access.step].thread != mover.thread && !self.partners.contains(&step) {
+                self.partners.push(step);
+            }
+        }
+    }
+
+    /// Moves `mover` before the event `first`.
+    fn reverse(
+        &mut self,
+        execution: &Execution,
+        trace: &Trace,
+        first: usize,
+        mover: &Mover,
+        which: Which,
+        found: &mut dyn FnMut(usize, &Sequence<'_>),
+    ) {
+        let end = if which == Which::Complete { trace.len() } else { mover.event.unwrap_or(trace.len()) };
+        self.events.clear();
+        for event in first + 1..end {
+            let stays = !trace.happens_before(first, event);
+            self.member[event] = stays;
+            if stays {
+                self.events.push(event as u32);
+            }
+        }
+        self.member[first] = false;
+        for event in end..trace.len() {
+            self.member[event] = false;
+        }
+        let mut out = Vec::new();
+        self.place(execution, trace, first, mover, &mut out, found);
+    }
+
+    /// Puts the mover behind the present members, in every outcome it can have there; then does the same with fewer members
+    /// where some of them are holders that need not come before a blocked mover.
+    fn place(
+        &mut self,
+        execution: &Execution,
+        trace: &Trace,
+        first: usize,
+        mover: &Mover,
+        left_out: &mut Vec<u32>,
+        found: &mut dyn FnMut(usize, &Sequence<'_>),
+    ) {
+        let view = Earlier { execution, trace, first, member: &self.member };
+        let own = mover.event == Some(first);
+        if is_fixed(&mover.op)
+            && !own
+            && let Some(event) = mover.event
+            && !execution.steps[event].held
+        {
+            let last = execution.steps[event].transition();
+            let last_footprint = execution.footprint(event);
+            if dependent(last_footprint, execution.footprint(first)) {
+                let sequence =
+                    Sequence { execution, events: &self.events, last, last_op: mover.op, last_footprint };
+                found(first, &sequence);
+            }
+            return;
+        }
+        let held = mover.event.is_some_and(|e| execution.steps[e].held);
+        let expires = mover.op.wait() == Some(Wait::Timed) && primitives::served(&mover.op, mover.thread, &view);
+        let choices = if held && !expires && !view.sees_change(mover) {
+            0
+        } else {
+            primitives::choices(&mover.op, mover.thread, &view)
+        };
+        let mut footprint = core::mem::take(&mut self.footprint);
+        for choice in 0..choices {
+            let last = Transition { thread: mover.thread, choice };
+            if own && execution.steps[first].choice == choice {
+                continue;
+            }
+            primitives::footprint(&mover.op, mover.thread, choice, &view, &mut footprint);
+            if held && let Some(event) = mover.event {
+                for access in execution.watched(event) {
+                    match footprint.iter_mut().find(|a| a.object() == access.object()) {
+                        Some(own) if access.is_write() => *own = access,
+                        Some(_) => {}
+                        None => footprint.push(access),
+                    }
+                }
+            }
+            if own || dependent(&footprint, execution.footprint(first)) {
+                let sequence = Sequence {
+                    execution,
+                    events: &self.events,
+                    last,
+                    last_op: mover.op,
+                    last_footprint: &footprint,
+                };
+                found(first, &sequence);
+            }
+        }
+        self.footprint = footprint;
+        if let Operation::WriteLock { lock, .. } = mover.op
+            && primitives::contended(&mover.op, &execution.state).is_some()
+        {
+            self.leave_out(execution, trace, first, mover, lock, left_out, found);
+        }
+    }
+
+    /// Tries the mover with each reader, and all that happens after it, left out.
+    #[allow(clippy::too_many_arguments)]
+    fn leave_out(
+        &mut self,
+        execution: &Execution,
+        trace: &Trace,
+        first: usize,
+        mover: &Mover,
+        lock: ObjectId,
+        left_out: &mut Vec<u32>,
+        found: &mut dyn FnMut(usize, &Sequence<'_>),
+    ) {
+        let readers: Vec<u32> = trace
+            .accesses(lock)
+            .filter(|a| a.step > first && self.member[a.step])
+            .filter(|a| !mover.parent.is_some_and(|p| trace.happens_before(a.step, p)))
+            .map(|a| a.step as u32)
+            .collect();
+        for reader in readers {
+            // Sets of readers are tried once: the latest one first, then only earlier ones.
+            if left_out.last().is_some_and(|l| reader >= *l) {
+                continue;
+            }
+            let events = self.events.clone();
+            self.events.retain(|e| !trace.happens_before(reader as usize, *e as usize));
+            for event in &events {
+                self.member[*event as usize] = false;
+            }
+            for event in &self.events {
+                self.member[*event as usize] = true;
+            }
+            left_out.push(reader);
+            self.place(execution, trace, first, mover, left_out, found);
+            left_out.pop();
+            for event in &events {
+                self.member[*event as usize] = true;
+            }
+            self.events = events;
+        }
+    }
+}
+
+/// Whether an operation has one outcome and the same footprint wherever it is executed.
+fn is_fixed(op: &Operation) -> bool {
+    matches!(
+        op,
+        Operation::Load { .. }
+            | Operation::Store { .. }
+            | Operation::Update { .. }
+            | Operation::Unlock { .. }
+            | Operation::ReadUnlock { .. }
+            | Operation::WriteUnlock { .. }
+            | Operation::Post { .. }
+            | Operation::OnceEnd { .. }
+            | Operation::OnceCheck { .. }
+            | Operation::IsFinished { .. }
+            | Operation::Exit
+            | Operation::Spawn { .. }
+            | Operation::Detach { .. }
+            | Operation::Unpark { .. }
+            | Operation::QueueWait { .. }
+            | Operation::CloneSender { .. }
+            | Operation::DropSender { .. }
+            | Operation::DropReceiver { .. }
+            | Operation::ReceiveReady { .. }
+            | Operation::Count { .. }
+            | Operation::Sleep
+            | Operation::Yield
+            | Operation::MakeConsistent { .. }
+            | Operation::Destroy { .. }
+    )
+}
+
+/// The state after the events before `first` and the member events.
+struct Earlier<'a> {
+    execution: &'a Execution,
+    trace: &'a Trace,
+    first: usize,
+    member: &'a [bool],
+}
+
+impl Earlier<'_> {
+    /// The word that an object had before the access of `step`.
+    fn before(&self, object: ObjectId, step: usize) -> u64 {
+        let range = self.execution.access_range(step);
+        let place = range.clone().find(|&a| {
+            self.execution.accesses[a] != Access::EVERYTHING && self.execution.accesses[a].object() == object
+        });
+        place.map_or(0, |a| self.execution.before[a])
+    }
+
+    /// Whether an object that a held thread watches was changed, among these events, since the thread last looked.
+    fn sees_change(&self, mover: &Mover) -> bool {
+        let Some(event) = mover.event else { return false };
+        self.execution.watched(event).any(|watched| {
+            let object = watched.object();
+            let mut after = self.execution.state.word(object);
+            for access in self.trace.accesses(object) {
+                let before = self.before(object, access.step);
+                let step = &self.execution.steps[access.step];
+                if access.step < event {
+                    if step.thread == mover.thread {
+                        return false;
+                    }
+                    let changes = if access.write { step.changes() } else { watched.is_write() && before != after };
+                    if changes && (access.step < self.first || self.member[access.step]) {
+                        return true;
+                    }
+                }
+                after = before;
+            }
+            false
+        })
+    }
+}
+
+impl View for Earlier<'_> {
+    fn word(&self, object: ObjectId) -> u64 {
+        // Latest first; turned round to replay the changes that belong to the sequence.
+        let mut later: smallvec::SmallVec<[(usize, bool); 8]> = smallvec::SmallVec::new();
+        later.extend(self.trace.accesses(object).take_while(|a| a.step >= self.first).map(|a| (a.step, a.write)));
+        let last = self.execution.state.word(object);
+        let Some(&(earliest, _)) = later.last() else { return last };
+        let mut word = self.before(object, earliest);
+        for i in (0..later.len()).rev() {
+            let (step, write) = later[i];
+            if !self.member[step] {
+                if write {
+                    break;
+                }
+                continue;
+            }
+            let after = if i == 0 { last } else { self.before(object, later[i - 1].0) };
+            let before = self.before(object, step);
+            word = if write { after } else { word.wrapping_add(after.wrapping_sub(before)) };
+        }
+        word
+    }
+
+    fn fixed(&self) -> &Fixed {
+        self.execution.state.fixed()
+    }
+}

@@ -1,0 +1,79 @@
+//! The loop: plan, run, learn.
+
+use crate::plan::{Plan, Target};
+use core::ops::ControlFlow;
+use ordain_model::{End, Execution};
+
+/// What it means that a strategy has nothing left to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// Every class was explored.
+    Everything,
+    /// Every class within a bound was explored, and the bound cut others off.
+    Bound,
+    /// A number of samples was drawn.
+    Samples,
+}
+
+/// A way to choose schedules.
+pub trait Strategy {
+    /// The next plan; `None` when nothing is left.
+    fn plan(&mut self) -> Option<Plan<'_>>;
+    /// Learns from the execution of the last plan.
+    fn learn(&mut self, execution: &Execution);
+    /// What it means that nothing is left.
+    fn coverage(&self) -> Coverage;
+}
+
+/// What a search has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Executions that ran to their end.
+    pub executions: u64,
+    /// Executions that were cut short because what would follow is covered elsewhere.
+    pub blocked: u64,
+    /// Steps of all executions.
+    pub steps: u64,
+    /// Most threads in one execution.
+    pub threads: usize,
+    /// Most steps in one execution.
+    pub depth: usize,
+    /// Whether the strategy has nothing left to run.
+    pub exhausted: bool,
+}
+
+/// Runs a strategy on a target until nothing is left or `observe` breaks off. `observe` sees every execution that ran to its
+/// end, and the summary with it.
+pub fn search(
+    target: &mut dyn Target,
+    strategy: &mut dyn Strategy,
+    observe: &mut dyn FnMut(&dyn Target, &Summary) -> ControlFlow<()>,
+) -> Summary {
+    let mut summary = Summary::default();
+    loop {
+        match strategy.plan() {
+            Some(mut plan) => target.run(&mut plan),
+            None => {
+                summary.exhausted = true;
+                return summary;
+            }
+        }
+        let execution = target.execution();
+        summary.steps += execution.steps.len() as u64;
+        summary.depth = summary.depth.max(execution.steps.len());
+        summary.threads = summary.threads.max(execution.spawned_by.len());
+        if matches!(execution.end, End::Cut) {
+            summary.blocked += 1;
+        } else {
+            summary.executions += 1;
+        }
+        // A program that departed from its plan teaches nothing; whoever observes must end the search.
+        let diverged = matches!(execution.end, End::Diverged(_));
+        if !diverged {
+            strategy.learn(execution);
+        }
+        if observe(target, &summary).is_break() || diverged {
+            return summary;
+        }
+    }
+}

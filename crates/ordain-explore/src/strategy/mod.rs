@@ -1,0 +1,24 @@
+//! One file for each strategy.
+
+mod backtrack;
+mod bounded;
+mod dfs;
+mod dpor;
+mod optimal;
+mod pct;
+mod portfolio;
+mod pos;
+mod random;
+mod source;
+mod urw;
+
+pub use bounded::{Bound, Bounded};
+pub use dfs::Dfs;
+pub use dpor::Dpor;
+pub use optimal::Optimal;
+pub use pct::Pct;
+pub use portfolio::Portfolio;
+pub use pos::Pos;
+pub use random::Random;
+pub use source::Source;
+pub use urw::Urw;

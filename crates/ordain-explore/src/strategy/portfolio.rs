@@ -1,0 +1,66 @@
+//! Portfolio: optimal search and sampling by turns, so that one stuck strategy cannot blind the search.
+//!
+//! Every second execution is the optimal search's; the others go round the samplers. It ends when the optimal search does.
+
+use super::{Optimal, Pct, Pos, Random, Urw};
+use crate::plan::Plan;
+use crate::search::{Coverage, Strategy};
+use ordain_model::Execution;
+
+/// Optimal search interleaved with sampling.
+pub struct Portfolio {
+    optimal: Optimal,
+    pos: Pos,
+    pct2: Pct,
+    pct3: Pct,
+    urw: Urw,
+    random: Random,
+    turn: usize,
+}
+
+/// The turns; the optimal search has every second.
+const ROUND: usize = 10;
+
+impl Portfolio {
+    /// A portfolio whose samplers use this seed.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            optimal: Optimal::default(),
+            pos: Pos::new(seed),
+            pct2: Pct::new(seed, 2),
+            pct3: Pct::new(seed ^ 1, 3),
+            urw: Urw::new(seed),
+            random: Random::new(seed),
+            turn: 0,
+        }
+    }
+
+    fn current(&mut self) -> &mut dyn Strategy {
+        match self.turn % ROUND {
+            1 => &mut self.pos,
+            3 => &mut self.pct2,
+            5 => &mut self.urw,
+            7 => &mut self.pct3,
+            9 => &mut self.random,
+            _ => &mut self.optimal,
+        }
+    }
+}
+
+impl Strategy for Portfolio {
+    fn plan(&mut self) -> Option<Plan<'_>> {
+        if self.optimal.is_finished() {
+            return None;
+        }
+        self.current().plan()
+    }
+
+    fn learn(&mut self, execution: &Execution) {
+        self.current().learn(execution);
+        self.turn += 1;
+    }
+
+    fn coverage(&self) -> Coverage {
+        Coverage::Everything
+    }
+}

@@ -1,0 +1,75 @@
+//! Random walk: at each state an enabled thread, each as likely as the others, then one of its outcomes.
+
+use crate::plan::{Pick, Plan, Policy};
+use crate::rng::Rng;
+use crate::search::{Coverage, Strategy};
+use alloc::vec::Vec;
+use ordain_model::{Arbiter, Execution, ThreadId, Transition};
+
+/// The enabled threads, each with its number of outcomes.
+pub(super) fn enabled_threads(arbiter: &mut Arbiter, out: &mut Vec<(ThreadId, u32)>) {
+    out.clear();
+    for &thread in arbiter.alive() {
+        let choices = arbiter.choices(thread);
+        if choices > 0 {
+            out.push((thread, choices));
+        }
+    }
+    if out.is_empty()
+        && let Some(released) = arbiter.first_enabled()
+    {
+        out.push((released.thread, 1));
+    }
+}
+
+/// One of the outcomes of a thread.
+pub(super) fn any_choice(rng: &mut Rng, thread: ThreadId, choices: u32) -> Transition {
+    let choice = if choices == 1 { 0 } else { rng.below(u64::from(choices)) as u32 };
+    Transition { thread, choice }
+}
+
+struct Walk {
+    rng: Rng,
+    enabled: Vec<(ThreadId, u32)>,
+}
+
+impl Policy for Walk {
+    fn pick(&mut self, arbiter: &mut Arbiter) -> Pick {
+        enabled_threads(arbiter, &mut self.enabled);
+        let (thread, choices) = match self.enabled.len() {
+            0 => return Pick::Nothing,
+            1 => self.enabled[0],
+            n => self.enabled[self.rng.below(n as u64) as usize],
+        };
+        Pick::Take(any_choice(&mut self.rng, thread, choices))
+    }
+}
+
+/// Random walk.
+pub struct Random {
+    seed: u64,
+    executions: u64,
+    policy: Walk,
+}
+
+impl Random {
+    /// The walk of this seed.
+    pub fn new(seed: u64) -> Self {
+        Self { seed, executions: 0, policy: Walk { rng: Rng::new(seed, 0), enabled: Vec::new() } }
+    }
+}
+
+impl Strategy for Random {
+    fn plan(&mut self) -> Option<Plan<'_>> {
+        self.policy.rng = Rng::new(self.seed, self.executions);
+        Some(Plan::new(&[], &mut self.policy))
+    }
+
+    fn learn(&mut self, _execution: &Execution) {
+        self.executions += 1;
+    }
+
+    fn coverage(&self) -> Coverage {
+        Coverage::Samples
+    }
+}

@@ -1,0 +1,235 @@
+//! The happens-before relation of an execution, kept up to date from one execution to the next.
+//!
+//! Consecutive executions of a depth-first search share a prefix, so only the events behind it are looked at. `i` happens
+//! before `j` if the clock of `j` is beyond `i` for the thread of `i`. Going through the possible predecessors of an event
+//! from the latest to the earliest leaves exactly its *races*: the events that happen immediately before it.
+
+use alloc::vec::Vec;
+use ordain_model::clock::Clocks;
+use ordain_model::{Access, Execution, ObjectId};
+
+const NONE: u32 = u32::MAX;
+
+/// Links of one access to the accesses of the same object before it.
+#[derive(Clone, Copy)]
+struct Link {
+    /// The step that made this access.
+    step: u32,
+    /// The access before it.
+    previous: u32,
+    /// The write before it.
+    previous_write: u32,
+}
+
+/// Happens-before, races, and the accesses of each object of one execution.
+#[derive(Default)]
+pub(crate) struct Trace {
+    clocks: Clocks,
+    /// The event of the same thread before each event, or that spawned the thread.
+    parents: Vec<u32>,
+    /// Threads of the events.
+    threads: Vec<u32>,
+    /// The last event of each thread.
+    last_of: Vec<u32>,
+    links: Vec<Link>,
+    /// The last access, and the last write, of each object.
+    heads: Vec<(u32, u32)>,
+    objects: Vec<ObjectId>,
+    writes: Vec<bool>,
+    /// The races of each event, in one list.
+    races: Vec<u32>,
+    race_ends: Vec<u32>,
+    /// Steps that depend on everything.
+    everything: Vec<u32>,
+    candidates: Vec<u32>,
+}
+
+impl Trace {
+    /// Takes in `execution`, of which the first `kept` steps are those of the last one.
+    pub(crate) fn update(&mut self, execution: &Execution, kept: usize) {
+        let width = execution.spawned_by.len();
+        let kept = if width > self.clocks.width() {
+            self.last_of.resize(width, NONE);
+            self.truncate(execution, 0);
+            self.clocks.reset(width);
+            0
+        } else {
+            kept.min(self.threads.len())
+        };
+        self.truncate(execution, kept);
+        let objects = execution.accesses.iter().filter(|a| **a != Access::EVERYTHING).map(|a| a.object().index() + 1);
+        let most = objects.max().unwrap_or(0);
+        if self.heads.len() < most {
+            self.heads.resize(most, (NONE, NONE));
+        }
+        for step in kept..execution.steps.len() {
+            self.push(execution, step);
+        }
+    }
+
+    fn truncate(&mut self, _execution: &Execution, kept: usize) {
+        while self.threads.len() > kept {
+            let step = self.threads.len() - 1;
+            let thread = self.threads[step] as usize;
+            let parent = self.parents[step];
+            let same_thread = parent != NONE && self.threads[parent as usize] as usize == thread;
+            self.last_of[thread] = if same_thread { parent } else { NONE };
+            while self.links.last().is_some_and(|l| l.step as usize == step) {
+                let access = self.links.len() - 1;
+                let link = self.links[access];
+                if let Some(head) = self.heads.get_mut(self.objects[access].index()) {
+                    *head = (link.previous, link.previous_write);
+                }
+                self.links.pop();
+                self.objects.pop();
+                self.writes.pop();
+            }
+            if self.everything.last() == Some(&(step as u32)) {
+                self.everything.pop();
+            }
+            self.threads.pop();
+            self.parents.pop();
+            self.race_ends.pop();
+        }
+        self.clocks.truncate(kept);
+        self.races.truncate(self.race_ends.last().copied().unwrap_or(0) as usize);
+    }
+
+    fn push(&mut self, execution: &Execution, step: usize) {
+        let s = &execution.steps[step];
+        let thread = s.thread.index();
+        let parent = match self.last_of[thread] {
+            NONE => execution.spawned_by[thread],
+            last => last,
+        };
+        self.clocks.push((parent != NONE).then_some(parent as usize));
+        self.clocks.set(step, thread, step as u32 + 1);
+        let footprint = execution.footprint(step);
+
+        let mut candidates = core::mem::take(&mut self.candidates);
+        candidates.clear();
+        candidates.extend(self.everything.last());
+        if footprint.first() == Some(&Access::EVERYTHING) {
+            candidates.extend(self.last_of.iter().filter(|l| **l != NONE));
+        }
+        for access in footprint.iter().filter(|a| **a != Access::EVERYTHING) {
+            let (last, last_write) = self.heads[access.object().index()];
+            if access.is_write() {
+                let mut at = last;
+                while at != NONE {
+                    candidates.push(self.links[at as usize].step);
+                    if at == last_write {
+                        break;
+                    }
+                    at = self.links[at as usize].previous;
+                }
+            } else if last_write != NONE {
+                candidates.push(self.links[last_write as usize].step);
+            }
+        }
+        if candidates.len() > 1 {
+            candidates.sort_unstable_by(|a, b| b.cmp(a));
+            candidates.dedup();
+        }
+        for &event in &candidates {
+            let other = self.threads[event as usize] as usize;
+            if other != thread && self.clocks.at(step, other) <= event {
+                self.races.push(event);
+                self.clocks.join_last(event as usize);
+            }
+        }
+        self.candidates = candidates;
+        self.race_ends.push(self.races.len() as u32);
+
+        for access in footprint {
+            if *access == Access::EVERYTHING {
+                self.everything.push(step as u32);
+                continue;
+            }
+            let head = &mut self.heads[access.object().index()];
+            let number = self.links.len() as u32;
+            self.links.push(Link { step: step as u32, previous: head.0, previous_write: head.1 });
+            self.objects.push(access.object());
+            self.writes.push(access.is_write());
+            *head = (number, if access.is_write() { number } else { head.1 });
+        }
+        self.threads.push(thread as u32);
+        self.parents.push(parent);
+        self.last_of[thread] = step as u32;
+    }
+
+    /// Number of events.
+    pub(crate) fn len(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// The thread of an event.
+    #[inline]
+    pub(crate) fn thread(&self, event: usize) -> usize {
+        self.threads[event] as usize
+    }
+
+    /// Whether event `i` is `j` or happens before it.
+    #[inline]
+    pub(crate) fn happens_before(&self, i: usize, j: usize) -> bool {
+        self.clocks.at(j, self.threads[i] as usize) > i as u32
+    }
+
+    /// What the clock of an event says of a thread.
+    #[inline]
+    pub(crate) fn clock(&self, event: usize, thread: usize) -> u32 {
+        self.clocks.at(event, thread)
+    }
+
+    /// Number of threads that clocks know.
+    pub(crate) fn width(&self) -> usize {
+        self.clocks.width()
+    }
+
+    /// The event of the same thread before `event`, or that spawned the thread.
+    #[inline]
+    pub(crate) fn parent(&self, event: usize) -> Option<usize> {
+        let parent = self.parents[event];
+        (parent != NONE).then_some(parent as usize)
+    }
+
+    /// The last event of a thread, or the one that spawned it.
+    pub(crate) fn last_of(&self, thread: usize, execution: &Execution) -> Option<usize> {
+        let last = match self.last_of[thread] {
+            NONE => execution.spawned_by[thread],
+            last => last,
+        };
+        (last != NONE).then_some(last as usize)
+    }
+
+    /// The events of other threads that happen immediately before `event`, latest first.
+    #[inline]
+    pub(crate) fn races(&self, event: usize) -> &[u32] {
+        let start = if event == 0 { 0 } else { self.race_ends[event - 1] };
+        &self.races[start as usize..self.race_ends[event] as usize]
+    }
+
+    /// The accesses of an object before access `before` (all of them if that is `None`), latest first, as numbers of accesses
+    /// without those to everything.
+    pub(crate) fn accesses(&self, object: ObjectId) -> impl Iterator<Item = ObjectAccess> + '_ {
+        let mut at = self.heads.get(object.index()).map_or(NONE, |h| h.0);
+        core::iter::from_fn(move || {
+            if at == NONE {
+                return None;
+            }
+            let link = self.links[at as usize];
+            let access = ObjectAccess { step: link.step as usize, write: self.writes[at as usize] };
+            at = link.previous;
+            Some(access)
+        })
+    }
+}
+
+/// One access to an object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ObjectAccess {
+    /// The step that made it.
+    pub(crate) step: usize,
+    /// Whether it writes.
+    pub(crate) write: bool,
+}

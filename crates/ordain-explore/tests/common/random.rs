@@ -1,0 +1,231 @@
+//! Random programs over all primitives.
+
+use super::{CELLS, I, Opts, Program};
+use ordain_model::{Wait, mutex_kind};
+
+/// A small generator of random numbers, so that a program is known by its seed.
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    fn wait(&mut self) -> Wait {
+        match self.below(6) {
+            0 => Wait::Try,
+            1 => Wait::Timed,
+            _ => Wait::Block,
+        }
+    }
+}
+
+/// Which primitives a program is about.
+#[derive(Clone, Copy)]
+enum Topic {
+    Memory,
+    Mutex,
+    RwLock,
+    Condvar,
+    Semaphore,
+    Barrier,
+    Once,
+    Channel,
+    Park,
+    Futex,
+    Threads,
+    Choice,
+    Spin,
+}
+
+const TOPICS: [Topic; 13] = [
+    Topic::Memory,
+    Topic::Mutex,
+    Topic::RwLock,
+    Topic::Condvar,
+    Topic::Semaphore,
+    Topic::Barrier,
+    Topic::Once,
+    Topic::Channel,
+    Topic::Park,
+    Topic::Futex,
+    Topic::Threads,
+    Topic::Choice,
+    Topic::Spin,
+];
+
+fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, out: &mut Vec<I>) {
+    let two = dice.below(2);
+    let cell = dice.below(CELLS);
+    let wait = dice.wait();
+    match topic {
+        Topic::Memory => out.push(match dice.below(7) {
+            0 | 1 => I::Load(cell),
+            2 | 3 => I::Store(cell, dice.below(3) as u64),
+            4 => I::Add(cell),
+            5 => I::Count(two, dice.chance(50)),
+            _ => I::Cas(cell, dice.below(2) as u64, dice.below(3) as u64),
+        }),
+        Topic::Mutex => {
+            out.push(I::Lock(two, wait));
+            match dice.below(4) {
+                0 => instruction(dice, Topic::Memory, threads, channels, out),
+                1 => out.push(I::Lock(1 - two, dice.wait())),
+                _ => {}
+            }
+            if dice.chance(90) {
+                out.push(I::Unlock(two));
+            }
+            if dice.chance(60) {
+                out.push(I::Unlock(1 - two));
+            }
+        }
+        Topic::RwLock => {
+            out.push(if dice.chance(60) { I::Read(two, wait) } else { I::Write(two, wait) });
+            match dice.below(5) {
+                0 => instruction(dice, Topic::Memory, threads, channels, out),
+                1 => out.push(I::Read(1 - two, dice.wait())),
+                2 => out.push(I::Write(1 - two, dice.wait())),
+                _ => {}
+            }
+            if dice.chance(90) {
+                out.push(I::Release(two));
+            }
+            if dice.chance(60) {
+                out.push(I::Release(1 - two));
+            }
+        }
+        Topic::Condvar => match dice.below(3) {
+            0 => {
+                out.push(I::Lock(two, Wait::Block));
+                out.push(I::CondWait(cell, two, wait));
+                out.push(I::Unlock(two));
+            }
+            1 => out.push(I::Notify(cell, if dice.chance(60) { 1 } else { u32::MAX })),
+            _ => {
+                out.push(I::Lock(two, Wait::Block));
+                out.push(I::Notify(cell, 1));
+                out.push(I::Unlock(two));
+            }
+        },
+        Topic::Semaphore => {
+            out.push(if dice.chance(60) { I::Acquire(two, wait) } else { I::Post(two) });
+        }
+        Topic::Barrier => out.push(I::Barrier(two)),
+        Topic::Once => {
+            out.push(if dice.chance(70) { I::Once(two) } else { I::OnceCheck(two) });
+        }
+        Topic::Channel => {
+            let channel = dice.below(channels);
+            out.push(match dice.below(10) {
+                0..=3 => I::Send(channel, wait),
+                4..=6 => I::Receive(channel, wait),
+                7 => I::DropSender(channel),
+                8 => I::CloneSender(channel),
+                _ => I::DropReceiver(channel),
+            });
+        }
+        Topic::Park => {
+            out.push(if dice.chance(50) { I::Park(wait) } else { I::Unpark(dice.below(threads)) });
+        }
+        Topic::Futex => out.push(match dice.below(6) {
+            0 | 1 => I::FutexWait(cell, dice.below(2) as u64, wait),
+            2 => I::FutexWake(cell, 1 + dice.below(2) as u32),
+            3 => I::Requeue(cell, 1 - cell),
+            4 => I::Store(cell, dice.below(2) as u64),
+            _ => I::FutexWake(cell, u32::MAX),
+        }),
+        Topic::Threads => out.push(match dice.below(3) {
+            0 => I::IsFinished(dice.below(threads)),
+            1 => I::Join(dice.below(threads), wait),
+            _ => I::Yield,
+        }),
+        Topic::Choice => out.push(match dice.below(4) {
+            0 => I::Choose(2 + dice.below(2) as u32),
+            1 => I::SkipIfOdd(1),
+            2 => I::SkipIfFailed(1),
+            _ => I::Sleep,
+        }),
+        Topic::Spin => out.push(match dice.below(4) {
+            0 => I::SpinUntilSet(cell),
+            1 => I::BareSpin(cell),
+            _ => I::Store(cell, 1),
+        }),
+    }
+}
+
+/// The program of a seed.
+pub fn program(seed: u64) -> Program {
+    let mut dice = Dice::new(seed);
+    let threads = 2 + dice.below(3);
+    let channels = vec![u64::MAX, 1 + dice.below(2) as u64, 0];
+    let topics: Vec<Topic> = (0..1 + dice.below(3)).map(|_| TOPICS[dice.below(TOPICS.len())]).collect();
+    let longest = if threads == 2 { 5 } else { 3 };
+    let mut bodies = Vec::new();
+    for _ in 0..threads {
+        let mut body = Vec::new();
+        for _ in 0..1 + dice.below(longest) {
+            let topic = if dice.chance(15) { Topic::Choice } else { topics[dice.below(topics.len())] };
+            instruction(&mut dice, topic, threads, channels.len(), &mut body);
+        }
+        bodies.push(body);
+    }
+    // Main mostly only spawns, so that there is room for interleaving among the others.
+    if dice.chance(60) {
+        bodies.insert(0, Vec::new());
+        bodies.truncate(4);
+    }
+    let kinds = [mutex_kind::NORMAL, mutex_kind::RECURSIVE, mutex_kind::ERROR_CHECKING, mutex_kind::ROBUST];
+    let kind = |dice: &mut Dice| if dice.chance(70) { kinds[0] } else { kinds[dice.below(4)] };
+    Program {
+        threads: bodies,
+        channels,
+        barrier: 1 + dice.below(3) as u64,
+        semaphore: dice.below(3) as u64,
+        mutexes: vec![kind(&mut dice), kind(&mut dice)],
+        options: Opts { spurious: dice.chance(10), kind_time: dice.chance(10) },
+    }
+}
+
+/// Makes a program smaller as long as `fails` holds.
+pub fn shrink(program: &Program, fails: &dyn Fn(&Program) -> bool) -> Program {
+    let mut best = program.clone();
+    loop {
+        let mut candidates = Vec::new();
+        for thread in (0..best.threads.len()).rev() {
+            if best.threads.len() > 1 {
+                let mut smaller = best.clone();
+                smaller.threads.remove(thread);
+                candidates.push(smaller);
+            }
+            for i in 0..best.threads[thread].len() {
+                let mut smaller = best.clone();
+                smaller.threads[thread].remove(i);
+                candidates.push(smaller);
+            }
+        }
+        if best.options != Opts::default() {
+            candidates.push(Program { options: Opts::default(), ..best.clone() });
+        }
+        match candidates.into_iter().find(|c| fails(c)) {
+            Some(smaller) => best = smaller,
+            None => return best,
+        }
+    }
+}

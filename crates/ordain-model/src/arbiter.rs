@@ -1,0 +1,520 @@
+//! The arbiter: a pure state machine that says what can happen next and makes it happen.
+//!
+//! Every thread *announces* its next operation; when all have, the arbiter lists the *enabled* transitions, one is picked
+//! and *applied*, and its thread goes on to its next announcement. Announcing only stores the operation, so the order of
+//! announcements does not matter; listing changes nothing; applying is deterministic.
+
+use crate::execution::{Divergence, End, Execution, PendingOp, PlainAccess, PlainKind, Site, Step, Transition};
+use crate::finding::{Deadlock, MisuseAt, Waiter};
+use crate::footprint::{Access, Footprint};
+use crate::idle::{Idle, Version};
+use crate::names::{Names, ObjectId, ObjectKind, ThreadId};
+use crate::operation::{MemoryOrder, Operation, Outcome, Wait};
+use crate::primitives;
+use crate::state::View;
+use alloc::vec::Vec;
+
+/// What to assume of the world.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Waits on condition variables, futexes and park tokens may end without a reason.
+    pub spurious_wakeups: bool,
+    /// Time passes only when nobody can do anything else: waits expire late.
+    pub kind_time: bool,
+    /// Idle rounds of a spinning thread that are explored before it is held until something changes.
+    pub spin_bound: u32,
+    /// Idle rounds of held threads, with nothing else to do, after which the execution is a livelock.
+    pub livelock_rounds: u32,
+    /// Steps since a thread last began or ended after which the execution is given up.
+    pub max_steps: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            spurious_wakeups: false,
+            kind_time: false,
+            spin_bound: 2,
+            livelock_rounds: 500,
+            max_steps: 1_000_000,
+        }
+    }
+}
+
+/// What a live thread is about to do.
+#[derive(Clone, Copy)]
+struct Pending {
+    op: Operation,
+    site: Site,
+    /// Held back until something it watches changes.
+    held: bool,
+    /// May go on although it is held, because nobody else can.
+    released: bool,
+}
+
+/// What the arbiter knows of a thread in the present execution.
+#[derive(Default)]
+struct Thread {
+    pending: Option<Pending>,
+    idle: Idle,
+    children: u32,
+    objects: u32,
+    /// Virtual time in nanoseconds.
+    time: u64,
+}
+
+/// The state machine behind all front ends.
+pub struct Arbiter {
+    names: Names,
+    options: Options,
+    execution: Execution,
+    threads: Vec<Thread>,
+    /// Threads that have not ended, in order of number.
+    alive: Vec<ThreadId>,
+    versions: Vec<Version>,
+    /// Latest virtual time at which an object was read and written.
+    times: Vec<(u64, u64)>,
+    time_used: bool,
+    /// Number of the step at which a thread last began or ended.
+    progress: usize,
+    footprint: Footprint,
+}
+
+impl Arbiter {
+    /// An arbiter with no execution under way.
+    pub fn new(options: Options) -> Self {
+        Self {
+            names: Names::default(),
+            options,
+            execution: Execution::default(),
+            threads: Vec::new(),
+            alive: Vec::new(),
+            versions: Vec::new(),
+            times: Vec::new(),
+            time_used: false,
+            progress: 0,
+            footprint: Footprint::new(),
+        }
+    }
+
+    /// The names of all threads and objects so far.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The names, to give some.
+    pub fn names_mut(&mut self) -> &mut Names {
+        &mut self.names
+    }
+
+    /// The present execution, or the last one.
+    pub fn execution(&self) -> &Execution {
+        &self.execution
+    }
+
+    /// The options it was made with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Begins an execution: only main is there.
+    pub fn begin(&mut self) {
+        self.execution.clear();
+        self.execution.state.fixed.spurious = self.options.spurious_wakeups;
+        self.execution.state.fixed.kind_time = self.options.kind_time;
+        self.alive.clear();
+        self.time_used = false;
+        self.progress = 0;
+        self.start_thread(ThreadId::MAIN, u32::MAX);
+    }
+
+    fn start_thread(&mut self, thread: ThreadId, spawned_by: u32) {
+        let index = thread.index();
+        if self.threads.len() <= index {
+            self.threads.resize_with(index + 1, Thread::default);
+        }
+        let entry = &mut self.threads[index];
+        entry.pending = None;
+        entry.idle.reset();
+        (entry.children, entry.objects, entry.time) = (0, 0, 0);
+        if self.execution.spawned_by.len() <= index {
+            self.execution.spawned_by.resize(index + 1, u32::MAX);
+        }
+        self.execution.spawned_by[index] = spawned_by;
+        let life = self.names.life(thread);
+        let lives = &mut self.execution.state.fixed.lives;
+        if lives.len() <= index {
+            lives.resize(index + 1, life);
+        }
+        lives[index] = life;
+        for part in 0..3 {
+            self.init_object(life.offset(part), 0, 0);
+        }
+        let place = self.alive.partition_point(|t| *t < thread);
+        self.alive.insert(place, thread);
+    }
+
+    fn init_object(&mut self, object: ObjectId, word: u64, param: u64) {
+        let (index, state) = (object.index(), &mut self.execution.state);
+        if state.words.len() <= index {
+            let count = self.names.object_count();
+            state.words.resize(count, 0);
+            state.fixed.params.resize(count, 0);
+            self.versions.resize(count, Version::default());
+            self.times.resize(count, (0, 0));
+        }
+        state.words[index] = word;
+        state.fixed.params[index] = param;
+        self.versions[index] = Version::default();
+        self.times[index] = (0, 0);
+    }
+
+    /// The name of the next thread that `parent` creates, to be announced with [`Operation::Spawn`].
+    pub fn next_child(&mut self, parent: ThreadId) -> ThreadId {
+        let number = self.threads[parent.index()].children;
+        self.threads[parent.index()].children += 1;
+        self.names.child(parent, number)
+    }
+
+    /// Makes an object. `initial` is the count of a semaphore, the number of threads of a barrier, the capacity of a channel
+    /// (`u64::MAX` if unbounded), the value of a cell, the kind of a mutex (see [`crate::mutex_kind`]), else zero.
+    pub fn create(&mut self, creator: ThreadId, kind: ObjectKind, initial: u64) -> ObjectId {
+        let number = self.threads[creator.index()].objects;
+        self.threads[creator.index()].objects += 1;
+        let object = self.names.object(creator, number, kind);
+        self.initialise(object, initial);
+        object
+    }
+
+    /// Gives an object that was named before, such as a static, its initial state in this execution.
+    pub fn initialise(&mut self, object: ObjectId, initial: u64) {
+        match self.names.kind(object) {
+            ObjectKind::Mutex | ObjectKind::Barrier => self.init_object(object, 0, initial),
+            ObjectKind::Channel => {
+                self.init_object(object, 0, initial);
+                self.init_object(object.offset(1), 0, 0);
+                self.init_object(object.offset(2), 1, 0);
+                self.init_object(object.offset(3), 1, 0);
+                let parts = &mut self.execution.state.fixed.parts;
+                if parts.len() <= object.index() {
+                    parts.resize_with(object.index() + 1, Vec::new);
+                }
+                parts[object.index()].clear();
+                self.extend_channel(object, 0);
+            }
+            _ => self.init_object(object, initial, 0),
+        }
+    }
+
+    /// Makes sure that the place of message `number` is there.
+    fn extend_channel(&mut self, channel: ObjectId, number: u64) {
+        let capacity = self.execution.state.fixed.param(channel);
+        let number = if matches!(capacity, 0 | u64::MAX) { number } else { number % capacity };
+        while self.execution.state.fixed.parts[channel.index()].len() as u64 <= number {
+            let next = self.execution.state.fixed.parts[channel.index()].len() as u32;
+            let part = self.names.part(channel, next);
+            self.init_object(part, 0, 0);
+            self.execution.state.fixed.parts[channel.index()].push(part);
+        }
+    }
+
+    /// Takes note of what a thread is about to do.
+    #[inline]
+    pub fn announce(&mut self, thread: ThreadId, op: Operation, site: Site) {
+        let entry = &mut self.threads[thread.index()];
+        let held = entry.idle.holds(&op, site, self.options.spin_bound);
+        entry.pending = Some(Pending { op, site, held, released: false });
+    }
+
+    /// What a thread has announced.
+    pub fn pending(&self, thread: ThreadId) -> Option<(Operation, Site)> {
+        self.threads.get(thread.index()).and_then(|t| t.pending.as_ref()).map(|p| (p.op, p.site))
+    }
+
+    /// The footprint that the announced operation of a thread would have now.
+    pub fn pending_footprint(&self, thread: ThreadId, choice: u32, out: &mut Footprint) {
+        out.clear();
+        if let Some(pending) = &self.threads[thread.index()].pending {
+            primitives::footprint(&pending.op, thread, choice, &self.execution.state, out);
+        }
+    }
+
+    /// Threads that have not ended, in order of number.
+    pub fn alive(&self) -> &[ThreadId] {
+        &self.alive
+    }
+
+    /// How many outcomes the announced operation of a thread can have now; none means that it is blocked.
+    #[inline]
+    pub fn choices(&self, thread: ThreadId) -> u32 {
+        let Some(entry) = self.threads.get(thread.index()) else { return 0 };
+        let Some(pending) = &entry.pending else { return 0 };
+        let state = &self.execution.state;
+        if pending.released {
+            return 1;
+        }
+        if pending.held && !entry.idle.sees_change(&self.versions) {
+            // Waits that may expire are held only as far as expiring goes.
+            let timed = pending.op.wait() == Some(Wait::Timed);
+            if !timed || !primitives::served(&pending.op, thread, state) {
+                return 0;
+            }
+        }
+        primitives::choices(&pending.op, thread, state)
+    }
+
+    /// The first enabled transition in order of threads; lets a held thread go if there is no other.
+    pub fn first_enabled(&mut self) -> Option<Transition> {
+        let found = self.alive.iter().copied().find(|t| self.choices(*t) > 0);
+        match found {
+            Some(thread) => Some(Transition::first(thread)),
+            None => self.release_held().map(Transition::first),
+        }
+    }
+
+    /// Lists the enabled transitions in order of threads and choices; lets a held thread go if there is no other.
+    pub fn enabled(&mut self, out: &mut Vec<Transition>) {
+        out.clear();
+        for &thread in &self.alive {
+            for choice in 0..self.choices(thread) {
+                out.push(Transition { thread, choice });
+            }
+        }
+        if out.is_empty()
+            && let Some(thread) = self.release_held()
+        {
+            out.push(Transition::first(thread));
+        }
+    }
+
+    /// When nobody else can go on, time passes: the held thread (or the one whose wait can expire) that went on least often
+    /// may go on. Its step depends on everything, because it is enabled only by the absence of all others.
+    fn release_held(&mut self) -> Option<ThreadId> {
+        let kind_time = self.options.kind_time;
+        let thread = self
+            .alive
+            .iter()
+            .copied()
+            .filter(|t| {
+                let pending = self.threads[t.index()].pending.as_ref();
+                pending.is_some_and(|p| p.held || kind_time && p.op.wait() == Some(Wait::Timed))
+            })
+            .min_by_key(|t| (self.threads[t.index()].idle.releases, *t))?;
+        let entry = &mut self.threads[thread.index()];
+        entry.idle.releases += 1;
+        if entry.idle.releases > self.options.livelock_rounds {
+            return None;
+        }
+        if let Some(pending) = &mut entry.pending {
+            pending.released = true;
+        }
+        Some(thread)
+    }
+
+    /// Executes the announced operation of a thread. The transition must be enabled.
+    pub fn apply(&mut self, transition: Transition) -> Outcome {
+        let Transition { thread, choice } = transition;
+        let choices = self.choices(thread);
+        debug_assert!(choice < choices, "transition not enabled");
+        let Some(pending) = self.threads[thread.index()].pending.take() else { return Outcome::FAILED };
+        let op = pending.op;
+        let mut footprint = core::mem::take(&mut self.footprint);
+        primitives::footprint(&op, thread, choice, &self.execution.state, &mut footprint);
+        if op == Operation::Exit {
+            let state = &self.execution.state;
+            let robust = state.holds.iter().filter(|h| h.thread == thread);
+            let robust = robust.filter(|h| state.fixed.param(h.object) & primitives::ROBUST != 0);
+            footprint.extend(robust.map(|h| Access::write(h.object)));
+        }
+        let watches = pending.held && !pending.released;
+        let mut watched = 0u64;
+        if watches {
+            self.execution.spin_held = true;
+            for access in self.threads[thread.index()].idle.watched() {
+                let place = footprint.iter().position(|a| a.object() == access.object()).unwrap_or_else(|| {
+                    footprint.push(access);
+                    footprint.len() - 1
+                });
+                if access.is_write() {
+                    footprint[place] = access;
+                }
+                watched |= 1 << place;
+            }
+        }
+        let number = self.execution.steps.len();
+        let first_access = self.execution.accesses.len() as u32;
+        if pending.released {
+            self.execution.spin_held = true;
+            footprint.insert(0, Access::EVERYTHING);
+        }
+        let objects = &footprint[usize::from(pending.released)..];
+        let mut versions: smallvec::SmallVec<[Version; 4]> = smallvec::SmallVec::new();
+        for access in &footprint {
+            self.execution.accesses.push(*access);
+            let known = *access != Access::EVERYTHING;
+            self.execution.before.push(if known { self.execution.state.word(access.object()) } else { 0 });
+        }
+        versions.extend(objects.iter().map(|a| self.versions[a.object().index()]));
+
+        let (outcome, misuse) = primitives::apply(&op, thread, choice, &mut self.execution.state);
+        let step = Step {
+            thread,
+            choice,
+            choices,
+            op,
+            outcome,
+            site: pending.site,
+            held: watches,
+            watched,
+            first_access,
+            access_count: footprint.len() as u32,
+        };
+        self.execution.steps.push(step);
+        if let Some(misuse) = misuse {
+            self.execution.misuses.push(MisuseAt { misuse, step: number as u32 });
+        }
+        let written = first_access as usize + usize::from(pending.released);
+        for (i, access) in objects.iter().enumerate() {
+            let version = &mut self.versions[access.object().index()];
+            if access.is_write() {
+                version.writes += u32::from(step.changes());
+            } else if self.execution.before[written + i] != self.execution.state.word(access.object()) {
+                version.commuting += 1;
+            }
+        }
+        let entry = &mut self.threads[thread.index()];
+        entry.idle.note(&step, objects, &versions, &self.versions);
+        if self.time_used {
+            pass_time(&mut entry.time, objects, &mut self.times);
+        }
+        self.footprint = footprint;
+        self.follow_up(&step, number);
+        outcome
+    }
+
+    /// What an executed step means beyond its objects: threads come and go, channels grow.
+    fn follow_up(&mut self, step: &Step, number: usize) {
+        match step.op {
+            Operation::Spawn { child } => {
+                self.start_thread(child, number as u32);
+                self.threads[child.index()].time = self.threads[step.thread.index()].time;
+                self.progress = number;
+            }
+            Operation::Exit => {
+                self.alive.retain(|t| *t != step.thread);
+                self.progress = number;
+            }
+            Operation::Send { channel, .. } | Operation::Receive { channel, .. } => {
+                if let Some(message) = step.outcome.message() {
+                    self.extend_channel(channel, u64::from(message) + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells the value that an atomic cell holds after the step that wrote it.
+    #[inline]
+    pub fn set_value(&mut self, cell: ObjectId, value: u64) {
+        self.execution.state.set(cell, value);
+    }
+
+    /// The value of an atomic cell.
+    pub fn value(&self, cell: ObjectId) -> u64 {
+        self.execution.state.word(cell)
+    }
+
+    /// Takes note of an access to a plain cell.
+    pub fn plain_access(&mut self, thread: ThreadId, cell: ObjectId, write: bool, site: Site) {
+        let kind = if write { PlainKind::Write(cell) } else { PlainKind::Read(cell) };
+        self.note_plain(thread, kind, site);
+    }
+
+    /// Takes note of a fence.
+    pub fn fence(&mut self, thread: ThreadId, order: MemoryOrder) {
+        self.note_plain(thread, PlainKind::Fence(order), Site::default());
+    }
+
+    fn note_plain(&mut self, thread: ThreadId, kind: PlainKind, site: Site) {
+        let after = self.execution.steps.len() as u32;
+        self.execution.plain.push(PlainAccess { after, thread, kind, site });
+    }
+
+    /// Virtual time of a thread in nanoseconds: the sum of its sleeps and of those that happened before.
+    pub fn time(&self, thread: ThreadId) -> u64 {
+        self.threads[thread.index()].time
+    }
+
+    /// Lets virtual time pass for a thread.
+    pub fn advance(&mut self, thread: ThreadId, nanoseconds: u64) {
+        self.time_used = true;
+        let time = &mut self.threads[thread.index()].time;
+        *time = time.saturating_add(nanoseconds);
+    }
+
+    /// Whether the execution has made too many steps without a thread beginning or ending.
+    #[inline]
+    pub fn is_over_limit(&self) -> bool {
+        self.execution.steps.len() - self.progress >= self.options.max_steps
+    }
+
+    /// Ends the execution because no transition is enabled: all threads ended, or it is a deadlock or a livelock.
+    pub fn finish(&mut self) {
+        let end = if self.alive.is_empty() {
+            End::Complete
+        } else if self.alive.iter().any(|t| self.threads[t.index()].pending.is_some_and(|p| p.held)) {
+            let spinning = self.alive.iter().filter(|t| self.threads[t.index()].pending.is_some_and(|p| p.held));
+            End::Livelock { loops: spinning.map(|t| (*t, self.threads[t.index()].idle.sites.to_vec())).collect() }
+        } else {
+            End::Deadlock(self.explain_deadlock())
+        };
+        self.finish_with(end);
+    }
+
+    /// Ends the execution in a way that the model does not decide.
+    pub fn finish_with(&mut self, end: End) {
+        for &thread in &self.alive {
+            if let Some(p) = &self.threads[thread.index()].pending {
+                self.execution.pending.push(PendingOp { thread, op: p.op, held: p.held });
+            }
+        }
+        self.execution.end = end;
+    }
+
+    /// Ends the execution because the thread of `expected` cannot do what the plan says.
+    pub fn diverge(&mut self, expected: Transition, expected_op: Option<Operation>) {
+        let found = self.pending(expected.thread).map(|p| p.0);
+        let step = self.execution.steps.len();
+        self.finish_with(End::Diverged(Divergence { step, expected, expected_op, found }));
+    }
+
+    fn explain_deadlock(&self) -> Deadlock {
+        let holders = |object: ObjectId| {
+            self.execution.state.holds.iter().filter(move |h| h.object == object).map(|h| h.thread)
+        };
+        let mut deadlock = Deadlock::default();
+        for &thread in &self.alive {
+            let Some(pending) = &self.threads[thread.index()].pending else { continue };
+            let for_threads = match pending.op {
+                Operation::Join { thread, .. } => alloc::vec![thread],
+                _ => pending.op.object().map(|o| holders(o).collect()).unwrap_or_default(),
+            };
+            deadlock.waiters.push(Waiter { thread, op: pending.op, site: pending.site, for_threads });
+        }
+        deadlock.find_cycle();
+        deadlock
+    }
+}
+
+/// Virtual time follows the happens-before relation, so it is the same in all executions of a class.
+fn pass_time(time: &mut u64, objects: &[Access], times: &mut [(u64, u64)]) {
+    for access in objects {
+        let (read, written) = times[access.object().index()];
+        *time = (*time).max(written).max(if access.is_write() { read } else { 0 });
+    }
+    for access in objects {
+        let (read, written) = &mut times[access.object().index()];
+        let latest = if access.is_write() { written } else { read };
+        *latest = (*latest).max(*time);
+    }
+}

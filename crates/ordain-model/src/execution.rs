@@ -1,0 +1,208 @@
+//! Executions: the steps of one run and how it ended.
+
+use crate::finding::{Deadlock, MisuseAt};
+use crate::footprint::Access;
+use crate::names::{ObjectId, ThreadId};
+use crate::operation::{MemoryOrder, Operation, Outcome};
+use crate::state::State;
+use alloc::vec::Vec;
+
+/// A place in the program's source, opaque to the model: the front end can resolve it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Site(pub u64);
+
+/// What can be picked: a thread and the outcome that its operation shall have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Transition {
+    /// Who moves.
+    pub thread: ThreadId,
+    /// Which of the possible outcomes.
+    pub choice: u32,
+}
+
+impl Transition {
+    /// The first outcome of a thread's operation.
+    pub fn first(thread: ThreadId) -> Self {
+        Self { thread, choice: 0 }
+    }
+}
+
+/// One executed operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Who moved.
+    pub thread: ThreadId,
+    /// The outcome that was picked.
+    pub choice: u32,
+    /// How many outcomes there were.
+    pub choices: u32,
+    /// What it did.
+    pub op: Operation,
+    /// What it got.
+    pub outcome: Outcome,
+    /// Where.
+    pub site: Site,
+    /// Whether the thread was announced as a spinning one, to go on only if something that it watches has changed.
+    pub held: bool,
+    /// Which of its accesses, by place, are to objects that it watches.
+    pub(crate) watched: u64,
+    /// First of its accesses in [`Execution::accesses`].
+    pub(crate) first_access: u32,
+    /// Number of its accesses.
+    pub(crate) access_count: u32,
+}
+
+impl Step {
+    /// The transition that this step took.
+    pub fn transition(&self) -> Transition {
+        Transition { thread: self.thread, choice: self.choice }
+    }
+
+    /// Whether its writes change something, as far as a thread that spins on the object can tell.
+    pub fn changes(&self) -> bool {
+        !(self.outcome == Outcome::FAILED && self.op.wait().is_some())
+    }
+}
+
+/// How an execution ended.
+#[derive(Clone, Debug, Default)]
+pub enum End {
+    /// It has not.
+    #[default]
+    Running,
+    /// All threads ended.
+    Complete,
+    /// Threads are left, and none can go on.
+    Deadlock(Deadlock),
+    /// Threads go round in circles: the last steps of those that do.
+    Livelock {
+        /// The threads that spin, each with the sites of its loop.
+        loops: Vec<(ThreadId, Vec<Site>)>,
+    },
+    /// Too many steps since a thread last began or ended.
+    StepLimit,
+    /// Ended by the strategy: what follows is covered elsewhere.
+    Cut,
+    /// The program departed from its plan.
+    Diverged(Divergence),
+}
+
+/// Where and how a program departed from the plan.
+#[derive(Clone, Debug)]
+pub struct Divergence {
+    /// The number of the first differing step.
+    pub step: usize,
+    /// What the plan says.
+    pub expected: Transition,
+    /// The operation that the plan knows for it, if it does.
+    pub expected_op: Option<Operation>,
+    /// What that thread announced instead, if it is there at all.
+    pub found: Option<Operation>,
+}
+
+/// An access to plain memory, or a fence: not a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainAccess {
+    /// Number of steps executed before it.
+    pub after: u32,
+    /// Who.
+    pub thread: ThreadId,
+    /// What it did.
+    pub kind: PlainKind,
+    /// Where.
+    pub site: Site,
+}
+
+/// What a thread did between two steps that matters for data races.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainKind {
+    /// Read a plain cell.
+    Read(ObjectId),
+    /// Wrote a plain cell.
+    Write(ObjectId),
+    /// Executed a fence.
+    Fence(MemoryOrder),
+}
+
+/// A thread that had announced an operation when the execution ended.
+#[derive(Clone, Copy, Debug)]
+pub struct PendingOp {
+    /// Who.
+    pub thread: ThreadId,
+    /// What it would have done.
+    pub op: Operation,
+    /// Whether it was held back as a spinning one.
+    pub held: bool,
+}
+
+/// The steps of one run and how it ended.
+#[derive(Default)]
+pub struct Execution {
+    /// The steps in order.
+    pub steps: Vec<Step>,
+    /// Accesses of all steps; see [`Execution::footprint`].
+    pub accesses: Vec<Access>,
+    /// The word that each accessed object had before the access, parallel to `accesses`.
+    pub before: Vec<u64>,
+    /// How it ended.
+    pub end: End,
+    /// Operations that were announced but not executed.
+    pub pending: Vec<PendingOp>,
+    /// Wrong uses of primitives.
+    pub misuses: Vec<MisuseAt>,
+    /// Accesses to plain memory, in order.
+    pub plain: Vec<PlainAccess>,
+    /// The number of the spawning step of each thread, by thread number; `u32::MAX` for main and for threads not there.
+    pub spawned_by: Vec<u32>,
+    /// State of all objects at the end.
+    pub state: State,
+    /// Whether a spinning thread was held back: not every number of idle rounds was explored.
+    pub spin_held: bool,
+}
+
+impl Execution {
+    /// The footprint of a step.
+    #[inline]
+    pub fn footprint(&self, step: usize) -> &[Access] {
+        let s = &self.steps[step];
+        &self.accesses[s.first_access as usize..(s.first_access + s.access_count) as usize]
+    }
+
+    /// Where the accesses of a step are in [`Execution::accesses`].
+    #[inline]
+    pub fn access_range(&self, step: usize) -> core::ops::Range<usize> {
+        let s = &self.steps[step];
+        s.first_access as usize..(s.first_access + s.access_count) as usize
+    }
+
+    /// The accesses of a step to objects that its thread watches, if it was held.
+    pub fn watched(&self, step: usize) -> impl Iterator<Item = Access> + '_ {
+        let mask = self.steps[step].watched;
+        self.footprint(step).iter().enumerate().filter(move |(i, _)| mask >> i & 1 == 1).map(|(_, a)| *a)
+    }
+
+    /// The decisions of this execution.
+    pub fn schedule(&self) -> Vec<Transition> {
+        self.steps.iter().map(Step::transition).collect()
+    }
+
+    /// How many times the running thread was changed although it could have gone on is not known here; this is how many
+    /// times the running thread changed at all.
+    pub fn context_switches(&self) -> usize {
+        self.steps.windows(2).filter(|w| w[0].thread != w[1].thread).count()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.steps.clear();
+        self.accesses.clear();
+        self.before.clear();
+        self.end = End::Running;
+        self.pending.clear();
+        self.misuses.clear();
+        self.plain.clear();
+        self.spawned_by.clear();
+        self.state.fixed.lists.clear();
+        self.state.holds.clear();
+        self.spin_held = false;
+    }
+}

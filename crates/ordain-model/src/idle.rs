@@ -1,0 +1,163 @@
+//! Spinning: threads that go round without anyone changing anything.
+//!
+//! A thread that yields, sleeps, times out or reads again what it has read is *idle* as long as no other thread changes
+//! one of the objects that it has looked at since. The first idle rounds are explored as they are. After that the thread is
+//! *held*: it goes on when an object that it watches changes, or when nobody else can go on. So a loop that waits for
+//! a flag is explored in finitely many executions, and one that waits for ever is found.
+
+use crate::execution::{Site, Step};
+use crate::footprint::Access;
+use crate::operation::{Operation, Outcome, Wait};
+use alloc::vec::Vec;
+use smallvec::SmallVec;
+
+/// How often an object was changed: by accesses that commute with nothing, and by those that commute with each other.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Version {
+    pub(crate) writes: u32,
+    pub(crate) commuting: u32,
+}
+
+impl Version {
+    /// Whether one who accesses the object in this way can tell the versions apart.
+    fn differs(self, other: Self, access: Access) -> bool {
+        self.writes != other.writes || access.is_write() && self.commuting != other.commuting
+    }
+}
+
+/// An object that a thread looked at in its idle rounds.
+#[derive(Clone, Copy)]
+struct Watched {
+    access: Access,
+    /// The object's version after the thread's last access.
+    version: Version,
+    /// Where the thread looked.
+    site: Site,
+}
+
+/// More objects than this in one round are no spinning.
+const MOST_WATCHED: usize = 32;
+
+/// What one thread has done since it last made or saw a change.
+#[derive(Default)]
+pub(crate) struct Idle {
+    watched: Vec<Watched>,
+    /// Yields, sleeps and expired waits.
+    rounds: u32,
+    /// Reads of something that it had read at the same place, unchanged.
+    rereads: u32,
+    /// How often it went on only because nobody else could.
+    pub(crate) releases: u32,
+    /// Sites of the operations of the present round, to name the loop.
+    pub(crate) sites: SmallVec<[Site; 4]>,
+}
+
+/// How an operation counts.
+#[derive(PartialEq, Eq)]
+enum Counts {
+    /// Gives way to others, or gave up waiting.
+    Idle,
+    /// Looks at something.
+    Looks,
+    /// Takes and gives back; neither idle nor progress.
+    Neutral,
+    /// Changes something that others can see.
+    Progress,
+}
+
+fn counts(op: &Operation, outcome: Outcome) -> Counts {
+    let failed = outcome == Outcome::FAILED;
+    match op {
+        Operation::Yield | Operation::Sleep => Counts::Idle,
+        _ if failed && op.wait().is_some_and(|w| w != Wait::Try) => Counts::Idle,
+        Operation::Load { .. } | Operation::IsFinished { .. } | Operation::OnceCheck { .. } => Counts::Looks,
+        Operation::CompareExchange { .. } | Operation::FutexWait { .. } if failed => Counts::Looks,
+        _ if failed && op.wait().is_some() => Counts::Looks,
+        Operation::Lock { .. }
+        | Operation::Unlock { .. }
+        | Operation::ReadLock { .. }
+        | Operation::ReadUnlock { .. }
+        | Operation::WriteLock { .. }
+        | Operation::WriteUnlock { .. }
+        | Operation::QueueWait { .. }
+        | Operation::Choose { .. } => Counts::Neutral,
+        _ => Counts::Progress,
+    }
+}
+
+impl Idle {
+    pub(crate) fn reset(&mut self) {
+        self.watched.clear();
+        self.rounds = 0;
+        self.rereads = 0;
+        self.releases = 0;
+        self.sites.clear();
+    }
+
+    /// Whether an object it watches was changed by another thread.
+    pub(crate) fn sees_change(&self, versions: &[Version]) -> bool {
+        self.watched.iter().any(|w| versions[w.access.object().index()].differs(w.version, w.access))
+    }
+
+    /// The objects it watches.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = Access> + '_ {
+        self.watched.iter().map(|w| w.access)
+    }
+
+    /// Whether a thread that announces `op` must be held. `bound` idle rounds, and eight times as many repeated reads, are
+    /// free. Waits that may expire are held only as far as expiring goes.
+    pub(crate) fn holds(&self, op: &Operation, site: Site, bound: u32) -> bool {
+        match op {
+            Operation::Yield | Operation::Sleep => self.rounds >= bound,
+            _ if op.wait() == Some(Wait::Timed) => self.rounds >= bound,
+            Operation::Load { .. }
+            | Operation::IsFinished { .. }
+            | Operation::OnceCheck { .. }
+            | Operation::CompareExchange { .. }
+            | Operation::Lock { wait: Wait::Try, .. } => {
+                self.rereads >= bound.saturating_mul(8)
+                    && op.object().is_none_or(|o| self.watched.iter().any(|w| w.access.object() == o && w.site == site))
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes note of a step of the thread, given its accesses, the versions that their objects had before and have now.
+    pub(crate) fn note(&mut self, step: &Step, accesses: &[Access], before: &[Version], versions: &[Version]) {
+        let kind = counts(&step.op, step.outcome);
+        if kind == Counts::Progress || self.watched.len() > MOST_WATCHED {
+            self.reset();
+            return;
+        }
+        let mut repeated = false;
+        for (access, before) in accesses.iter().zip(before) {
+            let version = versions[access.object().index()];
+            match self.watched.iter_mut().find(|w| w.access.object() == access.object()) {
+                Some(seen) if before.differs(seen.version, *access) => {
+                    // Someone else changed it since.
+                    self.reset();
+                    self.watched.push(Watched { access: *access, version, site: step.site });
+                    return;
+                }
+                Some(seen) => {
+                    repeated |= seen.site == step.site;
+                    if access.is_write() {
+                        seen.access = *access;
+                    }
+                    seen.version = version;
+                    seen.site = step.site;
+                }
+                None => self.watched.push(Watched { access: *access, version, site: step.site }),
+            }
+        }
+        if repeated && kind == Counts::Looks {
+            self.rereads += 1;
+        }
+        if !self.sites.contains(&step.site) {
+            self.sites.push(step.site);
+        }
+        if kind == Counts::Idle {
+            self.rounds += 1;
+        }
+    }
+}

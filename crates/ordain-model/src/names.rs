@@ -1,0 +1,301 @@
+//! Names by birth: the same thread or object has the same name in every execution.
+//!
+//! A thread is named by its parent and its number among the parent's children, an object by the thread that created it
+//! and its number among that thread's objects, never by address. [`Names`] interns these names as dense numbers and
+//! lives as long as the exploration, so that numbers can be compared across executions.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// A thread: the interned birth name. `ThreadId::MAIN` is the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ThreadId(pub u32);
+
+impl ThreadId {
+    /// The thread that the program starts with.
+    pub const MAIN: Self = Self(0);
+
+    /// The number as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An object: the interned birth name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectId(pub u32);
+
+impl ObjectId {
+    /// The number as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The object `n` places behind this one, in a group that was named together.
+    pub(crate) fn offset(self, n: u32) -> Self {
+        Self(self.0 + n)
+    }
+}
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ObjectKind {
+    /// The life of a thread, its park token, and its place in a wait queue.
+    Thread,
+    /// A mutex.
+    Mutex,
+    /// A spin lock.
+    Spin,
+    /// A read-write lock.
+    RwLock,
+    /// A condition variable.
+    Condvar,
+    /// A semaphore.
+    Semaphore,
+    /// A barrier.
+    Barrier,
+    /// An initialisation that happens once.
+    Once,
+    /// The wait queue of a futex.
+    Futex,
+    /// A channel.
+    Channel,
+    /// An atomic memory cell.
+    Atomic,
+    /// A reference count.
+    Count,
+    /// A plain memory cell.
+    Plain,
+}
+
+impl ObjectKind {
+    /// The word for it in messages.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Thread => "thread",
+            Self::Mutex => "mutex",
+            Self::Spin => "spin lock",
+            Self::RwLock => "rwlock",
+            Self::Condvar => "condvar",
+            Self::Semaphore => "semaphore",
+            Self::Barrier => "barrier",
+            Self::Once => "once",
+            Self::Futex => "futex",
+            Self::Channel => "channel",
+            Self::Atomic => "atomic",
+            Self::Count => "count",
+            Self::Plain => "cell",
+        }
+    }
+
+    /// How many consecutive object numbers an object of this kind takes.
+    pub(crate) fn width(self) -> u32 {
+        match self {
+            Self::Thread => 3,
+            Self::Channel => 4,
+            _ => 1,
+        }
+    }
+}
+
+/// What [`Names`] knows of a thread.
+struct Thread {
+    /// Its creator and its number among the creator's children, from 1; `None` for main.
+    birth: Option<(ThreadId, u32)>,
+    /// The first of its own objects (life, token, place).
+    object: ObjectId,
+    /// Its children, by number.
+    children: Vec<ThreadId>,
+    /// The objects it created, by number.
+    objects: Vec<ObjectId>,
+}
+
+/// Where an object comes from.
+enum Birth {
+    /// Created by a thread, as its n-th object.
+    Created(ThreadId, u32),
+    /// Existed before the execution began; in order of first use.
+    External(u32),
+    /// A part of another object, such as a message of a channel.
+    Part(ObjectId, u32),
+}
+
+/// The interned names of all threads and objects that any execution has shown.
+pub struct Names {
+    threads: Vec<Thread>,
+    objects: Vec<(Birth, ObjectKind)>,
+    externals: u32,
+    /// Parts by owning object.
+    parts: Vec<(ObjectId, Vec<ObjectId>)>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let mut names = Self { threads: Vec::new(), objects: Vec::new(), externals: 0, parts: Vec::new() };
+        names.push_thread(None);
+        names
+    }
+}
+
+impl Names {
+    /// How many threads have names.
+    pub fn thread_count(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// How many objects have names.
+    pub fn object_count(&self) -> usize {
+        self.objects.len()
+    }
+
+    fn push_thread(&mut self, birth: Option<(ThreadId, u32)>) -> ThreadId {
+        let id = ThreadId(self.threads.len() as u32);
+        let object = self.push_object(Birth::Created(id, 0), ObjectKind::Thread);
+        self.threads.push(Thread { birth, object, children: Vec::new(), objects: Vec::new() });
+        id
+    }
+
+    fn push_object(&mut self, birth: Birth, kind: ObjectKind) -> ObjectId {
+        let id = ObjectId(self.objects.len() as u32);
+        self.objects.push((birth, kind));
+        for n in 1..kind.width() {
+            self.objects.push((Birth::Part(id, n), kind));
+        }
+        id
+    }
+
+    /// The `number`-th child, from 0, of `parent`.
+    pub fn child(&mut self, parent: ThreadId, number: u32) -> ThreadId {
+        while self.threads[parent.index()].children.len() <= number as usize {
+            let n = self.threads[parent.index()].children.len() as u32;
+            let id = self.push_thread(Some((parent, n + 1)));
+            self.threads[parent.index()].children.push(id);
+        }
+        self.threads[parent.index()].children[number as usize]
+    }
+
+    /// The `number`-th object, from 0, that `creator` makes. An execution that makes an object of another kind at this
+    /// place gets another object.
+    pub fn object(&mut self, creator: ThreadId, number: u32, kind: ObjectKind) -> ObjectId {
+        let index = number as usize * KINDS + kind as usize;
+        let objects = &mut self.threads[creator.index()].objects;
+        if objects.len() <= index {
+            objects.resize(index + 1, UNNAMED);
+        }
+        if objects[index] == UNNAMED {
+            let id = self.push_object(Birth::Created(creator, number), kind);
+            self.threads[creator.index()].objects[index] = id;
+        }
+        self.threads[creator.index()].objects[index]
+    }
+
+    /// A new object that no execution has created, such as a static. The caller remembers which it is.
+    pub fn external(&mut self, kind: ObjectKind) -> ObjectId {
+        let n = self.externals;
+        self.externals += 1;
+        self.push_object(Birth::External(n), kind)
+    }
+
+    /// The `number`-th part of `owner`: a message of a channel.
+    pub fn part(&mut self, owner: ObjectId, number: u32) -> ObjectId {
+        let place = match self.parts.binary_search_by_key(&owner, |p| p.0) {
+            Ok(place) => place,
+            Err(place) => {
+                self.parts.insert(place, (owner, Vec::new()));
+                place
+            }
+        };
+        while self.parts[place].1.len() <= number as usize {
+            let n = self.parts[place].1.len() as u32 + self.kind(owner).width();
+            let kind = self.kind(owner);
+            let id = ObjectId(self.objects.len() as u32);
+            self.objects.push((Birth::Part(owner, n), kind));
+            self.parts[place].1.push(id);
+        }
+        self.parts[place].1[number as usize]
+    }
+
+    /// What `object` is.
+    pub fn kind(&self, object: ObjectId) -> ObjectKind {
+        self.objects[object.index()].1
+    }
+
+    /// The creator of `thread` and its number, from 1, among the creator's children.
+    pub fn birth(&self, thread: ThreadId) -> Option<(ThreadId, u32)> {
+        self.threads[thread.index()].birth
+    }
+
+    /// The object of a thread's life: written when it ends, read by who joins it.
+    pub(crate) fn life(&self, thread: ThreadId) -> ObjectId {
+        self.threads[thread.index()].object
+    }
+
+    /// The name of a thread: `main`, `main.1`, `main.1.2`.
+    pub fn thread_name(&self, thread: ThreadId) -> String {
+        match self.threads.get(thread.index()).and_then(|t| t.birth) {
+            None => "main".to_string(),
+            Some((parent, n)) => format!("{}.{n}", self.thread_name(parent)),
+        }
+    }
+
+    /// The thread of that name, if any execution has had it.
+    pub fn thread_by_name(&self, name: &str) -> Option<ThreadId> {
+        let mut parts = name.split('.');
+        if parts.next() != Some("main") {
+            return None;
+        }
+        parts.try_fold(ThreadId::MAIN, |thread, part| {
+            let n: usize = part.parse().ok()?;
+            self.threads[thread.index()].children.get(n.checked_sub(1)?).copied()
+        })
+    }
+
+    /// The name of an object: `main/mutex#3`, the fourth object that main made.
+    pub fn object_name(&self, object: ObjectId) -> String {
+        let (birth, kind) = &self.objects[object.index()];
+        match *birth {
+            Birth::Created(thread, _) if *kind == ObjectKind::Thread => self.thread_name(thread),
+            Birth::Created(thread, n) => format!("{}/{}#{n}", self.thread_name(thread), kind.word()),
+            Birth::External(n) => format!("static/{}#{n}", kind.word()),
+            Birth::Part(owner, n) => format!("{}[{n}]", self.object_name(owner)),
+        }
+    }
+}
+
+/// How many kinds of objects there are.
+const KINDS: usize = ObjectKind::Plain as usize + 1;
+
+/// Marks a number for which no object has been made yet.
+const UNNAMED: ObjectId = ObjectId(u32::MAX);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_named_by_birth() {
+        let mut names = Names::default();
+        let second = names.child(ThreadId::MAIN, 1);
+        let grandchild = names.child(second, 0);
+        assert_eq!(names.thread_name(grandchild), "main.2.1");
+        assert_eq!(names.thread_by_name("main.2.1"), Some(grandchild));
+        assert_eq!(names.thread_by_name("main.9"), None);
+        assert_eq!(names.thread_by_name("main.0"), None);
+        assert_eq!(names.child(ThreadId::MAIN, 1), second);
+    }
+
+    #[test]
+    fn objects_are_named_by_creator_number_and_kind() {
+        let mut names = Names::default();
+        let mutex = names.object(ThreadId::MAIN, 3, ObjectKind::Mutex);
+        let atomic = names.object(ThreadId::MAIN, 3, ObjectKind::Atomic);
+        assert_ne!(mutex, atomic);
+        assert_eq!(names.object(ThreadId::MAIN, 3, ObjectKind::Mutex), mutex);
+        assert_eq!(names.object_name(mutex), "main/mutex#3");
+        let channel = names.object(ThreadId::MAIN, 4, ObjectKind::Channel);
+        let message = names.part(channel, 2);
+        assert_eq!(names.part(channel, 2), message);
+        assert_ne!(names.part(channel, 1), message);
+    }
+}

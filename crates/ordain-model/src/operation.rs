@@ -1,0 +1,483 @@
+//! Operations: what a thread is about to do to objects.
+//!
+//! A thread *announces* one operation, waits until it is picked, and gets an [`Outcome`] back. Everything that happens
+//! between two announcements is local to the thread. Calls of real libraries map to one to three operations: waiting on
+//! a condition variable, for example, is [`Operation::QueueWait`], [`Operation::Woken`] and [`Operation::Lock`].
+
+use crate::names::{ObjectId, ThreadId};
+
+/// What a blocking operation does when it cannot be served at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wait {
+    /// Waits for ever: the operation is not enabled until it can be served.
+    Block,
+    /// Gives up at once.
+    Try,
+    /// Gives up when its time is over. Time is virtual: whenever it cannot be served, it may expire.
+    Timed,
+}
+
+/// Memory ordering of an atomic operation. The exploration is sequentially consistent whatever the ordering; it decides
+/// which accesses to plain memory are ordered, that is, which of them are data races.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum MemoryOrder {
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+    SeqCst,
+}
+
+impl MemoryOrder {
+    /// Whether an operation with this ordering sees what happened before the release it reads from.
+    pub fn acquires(self) -> bool {
+        matches!(self, Self::Acquire | Self::AcqRel | Self::SeqCst)
+    }
+
+    /// Whether an operation with this ordering publishes what happened before it.
+    pub fn releases(self) -> bool {
+        matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
+    }
+}
+
+/// An announced operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Creates a thread. Outcome: [`Outcome::DONE`].
+    Spawn {
+        /// The new thread.
+        child: ThreadId,
+    },
+    /// Ends the announcing thread.
+    Exit,
+    /// Waits for the end of a thread: [`Outcome::DONE`], or [`Outcome::FAILED`] if it gave up.
+    Join {
+        /// The thread waited for.
+        thread: ThreadId,
+        /// What to do while it still runs.
+        wait: Wait,
+    },
+    /// Asks whether a thread has ended: [`Outcome::DONE`] if so, else [`Outcome::FAILED`].
+    IsFinished {
+        /// The thread asked about.
+        thread: ThreadId,
+    },
+    /// Gives up the right to join a thread.
+    Detach {
+        /// The thread let go.
+        thread: ThreadId,
+    },
+
+    /// Takes a mutex or spin lock: [`Outcome::DONE`]; [`Outcome::FAILED`] if it gave up; [`Outcome::WOULD_DEADLOCK`]
+    /// (error-checking mutex held by the caller); [`Outcome::OWNER_DIED`] (robust, taken, the last owner ended);
+    /// [`Outcome::UNRECOVERABLE`] (robust, unlocked while inconsistent).
+    Lock {
+        /// The mutex or spin lock.
+        lock: ObjectId,
+        /// What to do while it is held.
+        wait: Wait,
+    },
+    /// Releases a mutex or spin lock.
+    Unlock {
+        /// The mutex or spin lock.
+        lock: ObjectId,
+    },
+    /// Marks a robust mutex, taken with [`Outcome::OWNER_DIED`], as consistent again.
+    MakeConsistent {
+        /// The mutex.
+        lock: ObjectId,
+    },
+
+    /// Takes a read-write lock for reading: [`Outcome::DONE`] or [`Outcome::FAILED`].
+    ReadLock {
+        /// The read-write lock.
+        lock: ObjectId,
+        /// What to do while a writer holds it.
+        wait: Wait,
+    },
+    /// Takes a read-write lock for writing: [`Outcome::DONE`] or [`Outcome::FAILED`].
+    WriteLock {
+        /// The read-write lock.
+        lock: ObjectId,
+        /// What to do while anyone holds it.
+        wait: Wait,
+    },
+    /// Releases a read-write lock held for reading.
+    ReadUnlock {
+        /// The read-write lock.
+        lock: ObjectId,
+    },
+    /// Releases a read-write lock held for writing.
+    WriteUnlock {
+        /// The read-write lock.
+        lock: ObjectId,
+    },
+
+    /// Joins a wait queue (condition variable) and releases `lock` in one step. [`Operation::Woken`] and, to take the
+    /// lock back, [`Operation::Lock`] must follow.
+    QueueWait {
+        /// The condition variable.
+        queue: ObjectId,
+        /// The mutex to release.
+        lock: ObjectId,
+    },
+    /// Joins the wait queue of a futex if its cell holds `expected` ([`Outcome::DONE`], and [`Operation::Woken`] must
+    /// follow), else does nothing ([`Outcome::FAILED`]).
+    FutexWait {
+        /// The memory cell.
+        cell: ObjectId,
+        /// The wait queue that belongs to the cell.
+        queue: ObjectId,
+        /// The value that makes the caller wait.
+        expected: u64,
+    },
+    /// Waits to be woken from a queue: [`Outcome::DONE`] when notified, [`Outcome::FAILED`] when time was over or the
+    /// wake-up was spurious.
+    Woken {
+        /// The queue that the thread is in.
+        queue: ObjectId,
+        /// Whether the wait can expire.
+        wait: Wait,
+    },
+    /// Wakes up to `count` threads of a queue; which ones is a choice. Outcome: how many.
+    Notify {
+        /// The condition variable or futex queue.
+        queue: ObjectId,
+        /// How many to wake; `u32::MAX` wakes all.
+        count: u32,
+    },
+    /// Wakes up to `count` threads of a futex queue and moves up to `moved` of the others to queue `to`.
+    /// Outcome: how many were woken or moved.
+    Requeue {
+        /// The queue they wait in.
+        queue: ObjectId,
+        /// The queue they are moved to.
+        to: ObjectId,
+        /// How many to wake.
+        count: u32,
+        /// How many to move.
+        moved: u32,
+    },
+
+    /// Takes one from a semaphore: [`Outcome::DONE`] or [`Outcome::FAILED`].
+    Acquire {
+        /// The semaphore.
+        semaphore: ObjectId,
+        /// What to do while it is zero.
+        wait: Wait,
+    },
+    /// Adds `count` to a semaphore.
+    Post {
+        /// The semaphore.
+        semaphore: ObjectId,
+        /// How much to add.
+        count: u32,
+    },
+
+    /// Arrives at a barrier: [`Outcome::SERIAL`] for the thread that completes it, which goes on at once; for the others
+    /// [`Outcome::DONE`], and [`Operation::Woken`] on the barrier must follow. Which thread is the serial one is explored
+    /// through the order of arrivals.
+    Arrive {
+        /// The barrier.
+        barrier: ObjectId,
+    },
+
+    /// Begins an initialisation: [`Outcome::RUN`] to the thread that must run it (and end it with
+    /// [`Operation::OnceEnd`]), [`Outcome::DONE`] if it is complete, [`Outcome::POISONED`] if an earlier one panicked.
+    OnceBegin {
+        /// The once flag.
+        once: ObjectId,
+        /// Run even if an earlier initialisation panicked.
+        force: bool,
+    },
+    /// Ends an initialisation.
+    OnceEnd {
+        /// The once flag.
+        once: ObjectId,
+        /// Whether it succeeded.
+        complete: bool,
+    },
+    /// Asks whether an initialisation is complete: [`Outcome::DONE`] if so, else [`Outcome::FAILED`].
+    OnceCheck {
+        /// The once flag.
+        once: ObjectId,
+    },
+
+    /// Sends a message: [`Outcome::DONE`], [`Outcome::FAILED`] (full), [`Outcome::DISCONNECTED`]. On a channel of
+    /// capacity zero [`Operation::SendTaken`] must follow a blocking or timed send that is done.
+    Send {
+        /// The channel.
+        channel: ObjectId,
+        /// What to do while the channel is full.
+        wait: Wait,
+    },
+    /// Waits until the message that the thread offered to a channel of capacity zero is taken: [`Outcome::DONE`],
+    /// [`Outcome::FAILED`] (withdrawn after its time), [`Outcome::DISCONNECTED`] (the receiver is gone).
+    SendTaken {
+        /// The channel.
+        channel: ObjectId,
+        /// The number of the message: the outcome value of the send, see [`Outcome::message`].
+        message: u32,
+        /// Whether the offer can expire.
+        wait: Wait,
+    },
+    /// Says that a receiver of a channel of capacity zero is there. Must precede [`Operation::Receive`] on such channels.
+    ReceiveReady {
+        /// The channel.
+        channel: ObjectId,
+    },
+    /// Receives a message: its number (see [`Outcome::message`]), [`Outcome::FAILED`] (empty), [`Outcome::DISCONNECTED`].
+    Receive {
+        /// The channel.
+        channel: ObjectId,
+        /// What to do while the channel is empty.
+        wait: Wait,
+    },
+    /// One more sender. Not a scheduling point for others: it commutes with everything.
+    CloneSender {
+        /// The channel.
+        channel: ObjectId,
+    },
+    /// One sender less.
+    DropSender {
+        /// The channel.
+        channel: ObjectId,
+    },
+    /// One receiver less.
+    DropReceiver {
+        /// The channel.
+        channel: ObjectId,
+    },
+
+    /// Waits for the announcing thread's token and takes it: [`Outcome::DONE`], or [`Outcome::FAILED`] if time was over
+    /// or the wake-up was spurious.
+    Park {
+        /// Whether the wait can expire.
+        wait: Wait,
+    },
+    /// Gives a thread its token.
+    Unpark {
+        /// The thread.
+        thread: ThreadId,
+    },
+
+    /// Reads an atomic cell.
+    Load {
+        /// The cell.
+        cell: ObjectId,
+        /// Its ordering.
+        order: MemoryOrder,
+    },
+    /// Writes an atomic cell. The value is told with [`crate::Arbiter::set_value`].
+    Store {
+        /// The cell.
+        cell: ObjectId,
+        /// Its ordering.
+        order: MemoryOrder,
+    },
+    /// Reads and writes an atomic cell in one step. The value is told with [`crate::Arbiter::set_value`].
+    Update {
+        /// The cell.
+        cell: ObjectId,
+        /// Its ordering.
+        order: MemoryOrder,
+    },
+    /// Writes an atomic cell if it holds `expected`: [`Outcome::DONE`] (and the value is told with
+    /// [`crate::Arbiter::set_value`]) or [`Outcome::FAILED`].
+    CompareExchange {
+        /// The cell.
+        cell: ObjectId,
+        /// The value that it must hold.
+        expected: u64,
+        /// Ordering if it succeeds.
+        success: MemoryOrder,
+        /// Ordering if it fails.
+        failure: MemoryOrder,
+    },
+
+    /// Changes a reference count in a way that nobody can see but by the order in which it reaches zero. Changes that do
+    /// not observe commute; the number is the front end's business.
+    Count {
+        /// The reference count.
+        count: ObjectId,
+        /// Whether the thread learns something of the count (whether it was the last, how many there are).
+        observes: bool,
+    },
+
+    /// Sleeps. Time is virtual: it takes no time and orders nothing.
+    Sleep,
+    /// Gives others a chance to run.
+    Yield,
+    /// Picks a number below `count`, the outcome: data nondeterminism.
+    Choose {
+        /// How many there are to choose from.
+        count: u32,
+    },
+
+    /// Ends the life of an object; a finding if it is in use.
+    Destroy {
+        /// The object.
+        object: ObjectId,
+    },
+}
+
+/// What an operation gives back to its thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Outcome(pub u64);
+
+impl Outcome {
+    /// Served.
+    pub const DONE: Self = Self(u64::MAX);
+    /// Not served: busy, full, empty, timed out, unequal.
+    pub const FAILED: Self = Self(u64::MAX - 1);
+    /// The other side of the channel is gone.
+    pub const DISCONNECTED: Self = Self(u64::MAX - 2);
+    /// The caller completed the barrier.
+    pub const SERIAL: Self = Self(u64::MAX - 3);
+    /// The caller must run the initialisation.
+    pub const RUN: Self = Self(u64::MAX - 4);
+    /// An earlier initialisation panicked.
+    pub const POISONED: Self = Self(u64::MAX - 5);
+    /// The caller holds the error-checking mutex already.
+    pub const WOULD_DEADLOCK: Self = Self(u64::MAX - 6);
+    /// Taken, but the last owner ended while it held the robust mutex.
+    pub const OWNER_DIED: Self = Self(u64::MAX - 7);
+    /// The robust mutex is unusable for ever.
+    pub const UNRECOVERABLE: Self = Self(u64::MAX - 8);
+
+    /// The number of the message that was received or offered, if one was.
+    pub fn message(self) -> Option<u32> {
+        u32::try_from(self.0).ok()
+    }
+}
+
+impl Operation {
+    /// Whether the operation waits while it cannot be served.
+    pub fn blocks(&self) -> bool {
+        self.wait() == Some(Wait::Block)
+    }
+
+    /// How the operation waits, if it is one that may have to.
+    pub fn wait(&self) -> Option<Wait> {
+        match *self {
+            Self::Join { wait, .. }
+            | Self::Lock { wait, .. }
+            | Self::ReadLock { wait, .. }
+            | Self::WriteLock { wait, .. }
+            | Self::Woken { wait, .. }
+            | Self::Acquire { wait, .. }
+            | Self::Send { wait, .. }
+            | Self::SendTaken { wait, .. }
+            | Self::Receive { wait, .. }
+            | Self::Park { wait } => Some(wait),
+            Self::OnceBegin { .. } => Some(Wait::Block),
+            _ => None,
+        }
+    }
+
+    /// The object that the operation is about, for messages.
+    pub fn object(&self) -> Option<ObjectId> {
+        match *self {
+            Self::Lock { lock, .. }
+            | Self::Unlock { lock }
+            | Self::MakeConsistent { lock }
+            | Self::ReadLock { lock, .. }
+            | Self::WriteLock { lock, .. }
+            | Self::ReadUnlock { lock }
+            | Self::WriteUnlock { lock } => Some(lock),
+            Self::QueueWait { queue, .. }
+            | Self::Woken { queue, .. }
+            | Self::Notify { queue, .. }
+            | Self::Requeue { queue, .. } => Some(queue),
+            Self::FutexWait { cell, .. }
+            | Self::Load { cell, .. }
+            | Self::Store { cell, .. }
+            | Self::Update { cell, .. }
+            | Self::CompareExchange { cell, .. } => Some(cell),
+            Self::Acquire { semaphore, .. } | Self::Post { semaphore, .. } => Some(semaphore),
+            Self::Arrive { barrier } => Some(barrier),
+            Self::OnceBegin { once, .. } | Self::OnceEnd { once, .. } | Self::OnceCheck { once } => Some(once),
+            Self::Send { channel, .. }
+            | Self::SendTaken { channel, .. }
+            | Self::ReceiveReady { channel }
+            | Self::Receive { channel, .. }
+            | Self::CloneSender { channel }
+            | Self::DropSender { channel }
+            | Self::DropReceiver { channel } => Some(channel),
+            Self::Count { count, .. } => Some(count),
+            Self::Destroy { object } => Some(object),
+            Self::Spawn { .. }
+            | Self::Exit
+            | Self::Join { .. }
+            | Self::IsFinished { .. }
+            | Self::Detach { .. }
+            | Self::Park { .. }
+            | Self::Unpark { .. }
+            | Self::Sleep
+            | Self::Yield
+            | Self::Choose { .. } => None,
+        }
+    }
+
+    /// A short name of the operation, as messages and schedule files show it.
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Spawn { .. } => "spawn",
+            Self::Exit => "exit",
+            Self::Join { .. } => "join",
+            Self::IsFinished { .. } => "is-finished",
+            Self::Detach { .. } => "detach",
+            Self::Lock { wait: Wait::Block, .. } => "lock",
+            Self::Lock { wait: Wait::Try, .. } => "try-lock",
+            Self::Lock { wait: Wait::Timed, .. } => "timed-lock",
+            Self::Unlock { .. } => "unlock",
+            Self::MakeConsistent { .. } => "make-consistent",
+            Self::ReadLock { wait: Wait::Block, .. } => "read-lock",
+            Self::ReadLock { wait: Wait::Try, .. } => "try-read-lock",
+            Self::ReadLock { wait: Wait::Timed, .. } => "timed-read-lock",
+            Self::WriteLock { wait: Wait::Block, .. } => "write-lock",
+            Self::WriteLock { wait: Wait::Try, .. } => "try-write-lock",
+            Self::WriteLock { wait: Wait::Timed, .. } => "timed-write-lock",
+            Self::ReadUnlock { .. } => "read-unlock",
+            Self::WriteUnlock { .. } => "write-unlock",
+            Self::QueueWait { .. } => "wait",
+            Self::FutexWait { .. } => "futex-wait",
+            Self::Woken { .. } => "woken",
+            Self::Notify { count: 1, .. } => "notify-one",
+            Self::Notify { .. } => "notify-all",
+            Self::Requeue { .. } => "requeue",
+            Self::Acquire { wait: Wait::Block, .. } => "acquire",
+            Self::Acquire { wait: Wait::Try, .. } => "try-acquire",
+            Self::Acquire { wait: Wait::Timed, .. } => "timed-acquire",
+            Self::Post { .. } => "post",
+            Self::Arrive { .. } => "arrive",
+            Self::OnceBegin { .. } => "once-begin",
+            Self::OnceEnd { .. } => "once-end",
+            Self::OnceCheck { .. } => "once-check",
+            Self::Send { wait: Wait::Block, .. } => "send",
+            Self::Send { wait: Wait::Try, .. } => "try-send",
+            Self::Send { wait: Wait::Timed, .. } => "timed-send",
+            Self::SendTaken { .. } => "send-taken",
+            Self::ReceiveReady { .. } => "receive-ready",
+            Self::Receive { wait: Wait::Block, .. } => "receive",
+            Self::Receive { wait: Wait::Try, .. } => "try-receive",
+            Self::Receive { wait: Wait::Timed, .. } => "timed-receive",
+            Self::CloneSender { .. } => "clone-sender",
+            Self::DropSender { .. } => "drop-sender",
+            Self::DropReceiver { .. } => "drop-receiver",
+            Self::Park { .. } => "park",
+            Self::Unpark { .. } => "unpark",
+            Self::Load { .. } => "load",
+            Self::Store { .. } => "store",
+            Self::Update { .. } => "update",
+            Self::CompareExchange { .. } => "compare-exchange",
+            Self::Count { observes: false, .. } => "count",
+            Self::Count { .. } => "observe-count",
+            Self::Sleep => "sleep",
+            Self::Yield => "yield",
+            Self::Choose { .. } => "choose",
+            Self::Destroy { .. } => "destroy",
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! One model of each primitive.
+//!
+//! Each file answers four questions about its operations, as pure functions of words: can it be *served* now, how many
+//! *alternatives* does it then have, which *footprint* has an alternative, and what does *apply*ing it do. Blocking, trying
+//! and timing out follow from the first answer, the same for all, in [`choices`].
+
+mod cell;
+mod channel;
+mod lock;
+mod once;
+mod queue;
+mod rwlock;
+mod semaphore;
+mod thread;
+
+use crate::finding::Misuse;
+use crate::footprint::{Access, Footprint};
+use crate::names::{ObjectId, ThreadId};
+use crate::operation::{Operation, Outcome, Wait};
+use crate::state::{DESTROYED, State, View};
+
+pub(crate) use lock::{DEAD_OWNER, ROBUST};
+
+/// Whether `op` of `thread` gets what it asks for. Operations that never have to wait are always served.
+#[inline]
+pub fn served(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
+    match *op {
+        Operation::Lock { lock, .. } => lock::served(lock, thread, view),
+        Operation::ReadLock { lock, .. } => rwlock::read_served(lock, view),
+        Operation::WriteLock { lock, .. } => rwlock::write_served(lock, view),
+        Operation::Woken { .. } => queue::notified(thread, view),
+        Operation::Acquire { semaphore, .. } => view.word(semaphore) > 0,
+        Operation::OnceBegin { once, .. } => once::served(once, view),
+        Operation::Send { channel, wait } => channel::send_served(channel, wait, view),
+        Operation::SendTaken { channel, message, .. } => channel::taken_served(channel, message, view),
+        Operation::Receive { channel, .. } => channel::receive_served(channel, view),
+        Operation::Join { thread: target, .. } => thread::ended(target, view),
+        Operation::Park { .. } => view.word(view.fixed().token(thread)) != 0,
+        _ => true,
+    }
+}
+
+/// How many outcomes `op` can have now; none means that it is blocked.
+#[inline]
+pub fn choices(op: &Operation, thread: ThreadId, view: &impl View) -> u32 {
+    if served(op, thread, view) {
+        match *op {
+            Operation::Notify { queue, count } | Operation::Requeue { queue, count, .. } => {
+                queue::alternatives(queue, count, view)
+            }
+            Operation::Choose { count } => count.max(1),
+            _ => 1,
+        }
+    } else {
+        let spurious = view.fixed().spurious && matches!(op, Operation::Woken { .. } | Operation::Park { .. });
+        u32::from(!waits(op, view) || spurious)
+    }
+}
+
+/// Whether the operation waits until it is served; in kind time, waits that can expire do so only if nobody can go on.
+fn waits(op: &Operation, view: &impl View) -> bool {
+    match op.wait() {
+        Some(Wait::Block) => true,
+        Some(Wait::Timed) => view.fixed().kind_time,
+        _ => false,
+    }
+}
+
+/// The footprint of `op` if it is executed now with this choice.
+pub fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
+    out.clear();
+    match *op {
+        Operation::Spawn { .. } | Operation::Sleep | Operation::Yield | Operation::Choose { .. } => {}
+        Operation::Exit => out.push(Access::write(view.fixed().life(thread))),
+        Operation::Detach { thread: target } => out.push(Access::write(view.fixed().life(target))),
+        Operation::IsFinished { thread: target } => out.push(Access::read(view.fixed().life(target))),
+        Operation::Join { thread: target, .. } => {
+            out.push(read_or_write(view.fixed().life(target), thread::ended(target, view)));
+        }
+        Operation::Lock { lock, .. } => out.push(read_or_write(lock, lock::takes(lock, thread, view))),
+        Operation::Unlock { lock } | Operation::MakeConsistent { lock } => out.push(Access::write(lock)),
+        Operation::ReadLock { lock, .. } | Operation::ReadUnlock { lock } => out.push(Access::read(lock)),
+        Operation::WriteLock { lock, .. } | Operation::WriteUnlock { lock } => out.push(Access::write(lock)),
+        Operation::QueueWait { .. }
+        | Operation::FutexWait { .. }
+        | Operation::Woken { .. }
+        | Operation::Notify { .. }
+        | Operation::Requeue { .. }
+        | Operation::Arrive { .. } => queue::footprint(op, thread, choice, view, out),
+        Operation::Acquire { semaphore, .. } => out.push(read_or_write(semaphore, view.word(semaphore) > 0)),
+        Operation::Post { semaphore, .. } => out.push(Access::write(semaphore)),
+        Operation::OnceBegin { once, force } => out.push(read_or_write(once, once::runs(once, force, view))),
+        Operation::OnceEnd { once, .. } => out.push(Access::write(once)),
+        Operation::OnceCheck { once } => out.push(Access::read(once)),
+        Operation::Send { .. }
+        | Operation::SendTaken { .. }
+        | Operation::ReceiveReady { .. }
+        | Operation::Receive { .. }
+        | Operation::CloneSender { .. }
+        | Operation::DropSender { .. }
+        | Operation::DropReceiver { .. } => channel::footprint(op, view, out),
+        Operation::Park { .. } => {
+            let token = view.fixed().token(thread);
+            out.push(read_or_write(token, view.word(token) != 0));
+        }
+        Operation::Unpark { thread: target } => out.push(Access::write(view.fixed().token(target))),
+        Operation::Load { cell, .. } => out.push(Access::read(cell)),
+        Operation::Store { cell, .. } | Operation::Update { cell, .. } => out.push(Access::write(cell)),
+        Operation::CompareExchange { cell, expected, .. } => {
+            out.push(read_or_write(cell, view.word(cell) == expected));
+        }
+        Operation::Count { count, observes } => out.push(read_or_write(count, observes)),
+        Operation::Destroy { object } => out.push(Access::write(object)),
+    }
+}
+
+fn read_or_write(object: ObjectId, write: bool) -> Access {
+    if write { Access::write(object) } else { Access::read(object) }
+}
+
+/// Executes `op` with this choice: changes the state and says what the thread gets, and whether it misused the object.
+/// The words of no object change but of those in the footprint.
+pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut State) -> (Outcome, Option<Misuse>) {
+    let done = (Outcome::DONE, None);
+    if let Some(object) = op.object()
+        && state.word(object) & DESTROYED != 0
+        && may_be_destroyed(op)
+    {
+        return (Outcome::DONE, Some(Misuse::UseAfterDestroy));
+    }
+    match *op {
+        Operation::Spawn { .. } | Operation::Sleep | Operation::Yield | Operation::Count { .. } => done,
+        Operation::Exit => thread::exit(thread, state),
+        Operation::Join { thread: target, .. } => thread::join(target, state),
+        Operation::IsFinished { thread: target } => (truth(thread::ended(target, state)), None),
+        Operation::Detach { thread: target } => thread::detach(target, state),
+        Operation::Lock { lock, .. } => (lock::lock(lock, thread, state), None),
+        Operation::Unlock { lock } => lock::unlock(lock, thread, state),
+        Operation::MakeConsistent { lock } => lock::make_consistent(lock, thread, state),
+        Operation::ReadLock { lock, .. } => (rwlock::read_lock(lock, thread, state), None),
+        Operation::WriteLock { lock, .. } => (rwlock::write_lock(lock, thread, state), None),
+        Operation::ReadUnlock { lock } => rwlock::unlock(lock, thread, true, state),
+        Operation::WriteUnlock { lock } => rwlock::unlock(lock, thread, false, state),
+        Operation::QueueWait { .. }
+        | Operation::FutexWait { .. }
+        | Operation::Woken { .. }
+        | Operation::Notify { .. }
+        | Operation::Requeue { .. }
+        | Operation::Arrive { .. } => queue::apply(op, thread, choice, state),
+        Operation::Acquire { semaphore, .. } => (semaphore::acquire(semaphore, state), None),
+        Operation::Post { semaphore, count } => semaphore::post(semaphore, count, state),
+        Operation::OnceBegin { once, force } => (once::begin(once, thread, force, state), None),
+        Operation::OnceEnd { once, complete } => once::end(once, thread, complete, state),
+        Operation::OnceCheck { once } => (truth(state.word(once) == once::COMPLETE), None),
+        Operation::Send { .. }
+        | Operation::SendTaken { .. }
+        | Operation::ReceiveReady { .. }
+        | Operation::Receive { .. }
+        | Operation::CloneSender { .. }
+        | Operation::DropSender { .. }
+        | Operation::DropReceiver { .. } => (channel::apply(op, state), None),
+        Operation::Park { .. } => {
+            let token = state.fixed.token(thread);
+            let served = state.word(token) != 0;
+            state.set(token, 0);
+            (truth(served), None)
+        }
+        Operation::Unpark { thread: target } => {
+            state.set(state.fixed.token(target), 1);
+            done
+        }
+        Operation::Load { .. } | Operation::Store { .. } | Operation::Update { .. } => done,
+        Operation::CompareExchange { cell, expected, .. } => (truth(cell::holds(cell, expected, state)), None),
+        Operation::Choose { .. } => (Outcome(u64::from(choice)), None),
+        Operation::Destroy { object } => thread::destroy(object, state),
+    }
+}
+
+/// The outcome of a question, or of an attempt.
+fn truth(yes: bool) -> Outcome {
+    if yes { Outcome::DONE } else { Outcome::FAILED }
+}
+
+/// Whether the word of the operation's object has a bit for its end. Words of cells and queues are used in full.
+fn may_be_destroyed(op: &Operation) -> bool {
+    matches!(
+        op,
+        Operation::Lock { .. }
+            | Operation::Unlock { .. }
+            | Operation::ReadLock { .. }
+            | Operation::WriteLock { .. }
+            | Operation::ReadUnlock { .. }
+            | Operation::WriteUnlock { .. }
+            | Operation::Acquire { .. }
+            | Operation::Post { .. }
+            | Operation::Destroy { .. }
+    )
+}
+
+/// The object for which threads that announced `op` compete, so that serving one of them can block the others.
+pub fn contended(op: &Operation, view: &impl View) -> Option<ObjectId> {
+    if !waits(op, view) {
+        return None;
+    }
+    match *op {
+        Operation::Lock { lock, .. } | Operation::ReadLock { lock, .. } | Operation::WriteLock { lock, .. } => Some(lock),
+        Operation::Acquire { semaphore, .. } => Some(semaphore),
+        Operation::OnceBegin { once, .. } => Some(once),
+        Operation::Send { channel, .. } => Some(channel),
+        Operation::Receive { channel, .. } => Some(channel::head(channel)),
+        _ => None,
+    }
+}
