@@ -63,6 +63,8 @@ struct Mover {
     event: Option<usize>,
     /// The event of its thread before it, or that spawned the thread.
     parent: Option<usize>,
+    /// Whether it waits for a change, because its thread spins.
+    held: bool,
 }
 
 /// Which reversals a strategy needs.
@@ -110,7 +112,7 @@ impl Reversals {
         for event in 0..len {
             let step = &execution.steps[event];
             let mover =
-                Mover { thread: step.thread, op: step.op, event: Some(event), parent: trace.parent(event) };
+                Mover { thread: step.thread, op: step.op, event: Some(event), parent: trace.parent(event), held: step.held };
             if step.choices > 1 && self.is_due(trace, event, event, new, which) {
                 self.reverse(execution, trace, event, &mover, which, found);
             }
@@ -124,7 +126,7 @@ impl Reversals {
         }
         for pending in execution.pending.iter().filter(|p| !p.held) {
             let parent = trace.last_of(pending.thread.index(), execution);
-            let mover = Mover { thread: pending.thread, op: pending.op, event: None, parent };
+            let mover = Mover { thread: pending.thread, op: pending.op, event: None, parent, held: false };
             self.find_partners(execution, trace, &mover);
             for i in 0..self.partners.len() {
                 let partner = self.partners[i] as usize;
@@ -148,8 +150,23 @@ impl Reversals {
             // Nothing changes places with a step that was taken only because no other was enabled.
             self.partners.extend(trace.races(event).iter().filter(|e| !everything(**e as usize)));
         }
+        if !primitives::competes(&mover.op, mover.held, &execution.state) {
+            return;
+        }
+        let mut footprint = core::mem::take(&mut self.footprint);
+        match mover.event {
+            Some(event) => footprint = Footprint::from_slice(execution.footprint(event)),
+            None => primitives::footprint(&mover.op, mover.thread, 0, &execution.state, &mut footprint),
+        }
+        for access in footprint.iter().filter(|a| **a != Access::EVERYTHING) {
+            self.find_competitors(execution, trace, mover, access.object());
+        }
+        self.footprint = footprint;
+    }
+
+    /// Adds all events that may have kept the mover from being served earlier.
+    fn find_competitors(&mut self, execution: &Execution, trace: &Trace, mover: &Mover, object: ObjectId) {
         let end = mover.event.unwrap_or(trace.len());
-        let Some(object) = primitives::contended(&mover.op, &execution.state) else { return };
         for access in trace.accesses(object).skip_while(|a| a.step >= end) {
             let known = mover.parent.is_some_and(|p| trace.happens_before(access.step, p));
             if known && access.write {
@@ -206,7 +223,7 @@ impl Reversals {
         if is_fixed(&mover.op)
             && !own
             && let Some(event) = mover.event
-            && !execution.steps[event].held
+            && !mover.held
         {
             let last = execution.steps[event].transition();
             let last_footprint = execution.footprint(event);
@@ -217,7 +234,7 @@ impl Reversals {
             }
             return;
         }
-        let held = mover.event.is_some_and(|e| execution.steps[e].held);
+        let held = mover.held;
         let expires = mover.op.wait() == Some(Wait::Timed) && primitives::served(&mover.op, mover.thread, &view);
         let choices = if held && !expires && !view.sees_change(mover) {
             0
@@ -253,7 +270,7 @@ impl Reversals {
         }
         self.footprint = footprint;
         if let Operation::WriteLock { lock, .. } = mover.op
-            && primitives::contended(&mover.op, &execution.state).is_some()
+            && primitives::competes(&mover.op, mover.held, &execution.state)
         {
             self.leave_out(execution, trace, first, mover, lock, left_out, found);
         }
@@ -360,11 +377,16 @@ impl Earlier<'_> {
                 let before = self.before(object, access.step);
                 let step = &self.execution.steps[access.step];
                 if access.step < event {
-                    if step.thread == mover.thread {
+                    let own = step.thread == mover.thread;
+                    if own && (access.write || !watched.is_write()) {
                         return false;
                     }
-                    let changes = if access.write { step.changes() } else { watched.is_write() && before != after };
-                    if changes && (access.step < self.first || self.member[access.step]) {
+                    let changes = if access.write {
+                        self.execution.changes_by_write(access.step, object)
+                    } else {
+                        watched.is_write() && before != after
+                    };
+                    if changes && !own && (access.step < self.first || self.member[access.step]) {
                         return true;
                     }
                 }

@@ -326,10 +326,15 @@ impl Arbiter {
             let robust = robust.filter(|h| state.fixed.param(h.object) & primitives::ROBUST != 0);
             footprint.extend(robust.map(|h| Access::write(h.object)));
         }
-        let watches = pending.held && !pending.released;
-        let mut watched = 0u64;
-        if watches {
+        let (mut watched, mut watched_writes, mut own_writes) = (0u64, 0u64, 0u64);
+        if pending.released {
+            footprint.insert(0, Access::EVERYTHING);
+        }
+        let own_end = footprint.len();
+        if pending.held {
             self.execution.spin_held = true;
+            let writes = footprint.iter().enumerate().filter(|(_, a)| a.is_write());
+            own_writes = writes.fold(0, |mask, (i, _)| mask | 1 << i);
             for access in self.threads[thread.index()].idle.watched() {
                 let place = footprint.iter().position(|a| a.object() == access.object()).unwrap_or_else(|| {
                     footprint.push(access);
@@ -337,17 +342,14 @@ impl Arbiter {
                 });
                 if access.is_write() {
                     footprint[place] = access;
+                    watched_writes |= 1 << place;
                 }
                 watched |= 1 << place;
             }
         }
         let number = self.execution.steps.len();
         let first_access = self.execution.accesses.len() as u32;
-        if pending.released {
-            self.execution.spin_held = true;
-            footprint.insert(0, Access::EVERYTHING);
-        }
-        let objects = &footprint[usize::from(pending.released)..];
+        let objects = &footprint[usize::from(pending.released)..own_end];
         let mut versions: smallvec::SmallVec<[Version; 4]> = smallvec::SmallVec::new();
         for access in &footprint {
             self.execution.accesses.push(*access);
@@ -357,6 +359,8 @@ impl Arbiter {
         versions.extend(objects.iter().map(|a| self.versions[a.object().index()]));
 
         let (outcome, misuse) = primitives::apply(&op, thread, choice, &mut self.execution.state);
+        let idle = &self.threads[thread.index()].idle;
+        let changes = !idle.leaves_unchanged(&op, outcome, pending.site, self.options.spin_bound);
         let step = Step {
             thread,
             choice,
@@ -364,8 +368,11 @@ impl Arbiter {
             op,
             outcome,
             site: pending.site,
-            held: watches,
+            held: pending.held,
             watched,
+            watched_writes,
+            own_writes,
+            changes,
             first_access,
             access_count: footprint.len() as u32,
         };
@@ -376,9 +383,10 @@ impl Arbiter {
         let written = first_access as usize + usize::from(pending.released);
         for (i, access) in objects.iter().enumerate() {
             let version = &mut self.versions[access.object().index()];
-            if access.is_write() {
-                version.writes += u32::from(step.changes());
-            } else if self.execution.before[written + i] != self.execution.state.word(access.object()) {
+            let own_write = access.is_write() && (!pending.held || own_writes >> (written + i - first_access as usize) & 1 == 1);
+            if own_write && changes {
+                *version = Version { writes: version.writes + 1, commuting: 0 };
+            } else if !access.is_write() && self.execution.before[written + i] != self.execution.state.word(access.object()) {
                 version.commuting += 1;
             }
         }

@@ -46,6 +46,12 @@ pub struct Step {
     pub held: bool,
     /// Which of its accesses, by place, are to objects that it watches.
     pub(crate) watched: u64,
+    /// Which of those it watches for any change, also for such as commute.
+    pub(crate) watched_writes: u64,
+    /// Which of its accesses, by place, are writes of its own, if it was held.
+    pub(crate) own_writes: u64,
+    /// Whether it changes something, as far as threads that spin on its objects can tell.
+    pub(crate) changes: bool,
     /// First of its accesses in [`Execution::accesses`].
     pub(crate) first_access: u32,
     /// Number of its accesses.
@@ -56,11 +62,6 @@ impl Step {
     /// The transition that this step took.
     pub fn transition(&self) -> Transition {
         Transition { thread: self.thread, choice: self.choice }
-    }
-
-    /// Whether its writes change something, as far as a thread that spins on the object can tell.
-    pub fn changes(&self) -> bool {
-        !(self.outcome == Outcome::FAILED && self.op.wait().is_some())
     }
 }
 
@@ -175,10 +176,18 @@ impl Execution {
         s.first_access as usize..(s.first_access + s.access_count) as usize
     }
 
-    /// The accesses of a step to objects that its thread watches, if it was held.
+    /// The objects that the thread of a held step watches, as accesses of the kind that it looks with.
     pub fn watched(&self, step: usize) -> impl Iterator<Item = Access> + '_ {
-        let mask = self.steps[step].watched;
-        self.footprint(step).iter().enumerate().filter(move |(i, _)| mask >> i & 1 == 1).map(|(_, a)| *a)
+        let (mask, writes) = (self.steps[step].watched, self.steps[step].watched_writes);
+        let places = self.footprint(step).iter().enumerate().filter(move |(i, _)| mask >> i & 1 == 1);
+        places.map(move |(i, a)| if writes >> i & 1 == 1 { *a } else { Access::read(a.object()) })
+    }
+
+    /// Whether a step changes an object by a write, as far as threads that spin on the object can tell.
+    pub fn changes_by_write(&self, step: usize, object: ObjectId) -> bool {
+        let s = &self.steps[step];
+        let place = self.footprint(step).iter().position(|a| *a == Access::write(object));
+        s.changes && place.is_some_and(|i| !s.held || s.own_writes >> i & 1 == 1)
     }
 
     /// The decisions of this execution.

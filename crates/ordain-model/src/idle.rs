@@ -11,7 +11,7 @@ use crate::operation::{Operation, Outcome, Wait};
 use alloc::vec::Vec;
 use smallvec::SmallVec;
 
-/// How often an object was changed: by accesses that commute with nothing, and by those that commute with each other.
+/// How often an object was changed: by writes, and since the last of them by accesses that commute with each other.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) writes: u32,
@@ -33,6 +33,8 @@ struct Watched {
     version: Version,
     /// Where the thread looked.
     site: Site,
+    /// In which lap of its loop.
+    lap: u32,
 }
 
 /// More objects than this in one round are no spinning.
@@ -42,8 +44,10 @@ const MOST_WATCHED: usize = 32;
 #[derive(Default)]
 pub(crate) struct Idle {
     watched: Vec<Watched>,
-    /// Yields, sleeps and expired waits.
-    rounds: u32,
+    /// The present lap. What was not looked at in the last whole lap is not part of the loop.
+    lap: u32,
+    /// Yields, sleeps and expired waits at each site.
+    rounds: SmallVec<[(Site, u32); 2]>,
     /// Reads of something that it had read at the same place, unchanged.
     rereads: u32,
     /// How often it went on only because nobody else could.
@@ -88,7 +92,7 @@ fn counts(op: &Operation, outcome: Outcome) -> Counts {
 impl Idle {
     pub(crate) fn reset(&mut self) {
         self.watched.clear();
-        self.rounds = 0;
+        self.rounds.clear();
         self.rereads = 0;
         self.releases = 0;
         self.sites.clear();
@@ -96,20 +100,45 @@ impl Idle {
 
     /// Whether an object it watches was changed by another thread.
     pub(crate) fn sees_change(&self, versions: &[Version]) -> bool {
-        self.watched.iter().any(|w| versions[w.access.object().index()].differs(w.version, w.access))
+        self.in_lap().any(|w| versions[w.access.object().index()].differs(w.version, w.access))
     }
 
     /// The objects it watches.
     pub(crate) fn watched(&self) -> impl Iterator<Item = Access> + '_ {
-        self.watched.iter().map(|w| w.access)
+        self.in_lap().map(|w| w.access)
+    }
+
+    /// What it has looked at in the present lap.
+    fn in_lap(&self) -> impl Iterator<Item = &Watched> + '_ {
+        self.watched.iter().filter(|w| w.lap == self.lap)
+    }
+
+    fn end_lap(&mut self) {
+        let lap = self.lap;
+        self.watched.retain(|w| w.lap == lap);
+        self.lap += 1;
+    }
+
+    fn rounds_at(&self, site: Site) -> u32 {
+        self.rounds.iter().find(|r| r.0 == site).map_or(0, |r| r.1)
+    }
+
+    /// Whether a step of the thread leaves things as they were as far as other spinning threads go: it failed, or is part of a loop
+    /// that the thread goes round for at least the second time after `bound` idle rounds.
+    pub(crate) fn leaves_unchanged(&self, op: &Operation, outcome: Outcome, site: Site, bound: u32) -> bool {
+        let kind = counts(op, outcome);
+        let spins = self.rounds.iter().any(|r| r.1 >= bound) || self.rereads >= bound.saturating_mul(8);
+        kind == Counts::Looks
+            || outcome == Outcome::FAILED && kind == Counts::Idle && !matches!(op, Operation::Woken { .. })
+            || kind != Counts::Progress && spins && self.sites.contains(&site)
     }
 
     /// Whether a thread that announces `op` must be held. `bound` idle rounds, and eight times as many repeated reads, are
     /// free. Waits that may expire are held only as far as expiring goes.
     pub(crate) fn holds(&self, op: &Operation, site: Site, bound: u32) -> bool {
         match op {
-            Operation::Yield | Operation::Sleep => self.rounds >= bound,
-            _ if op.wait() == Some(Wait::Timed) => self.rounds >= bound,
+            Operation::Yield | Operation::Sleep => self.rounds_at(site) >= bound,
+            _ if op.wait() == Some(Wait::Timed) => self.rounds_at(site) >= bound,
             Operation::Load { .. }
             | Operation::IsFinished { .. }
             | Operation::OnceCheck { .. }
@@ -129,35 +158,49 @@ impl Idle {
             self.reset();
             return;
         }
-        let mut repeated = false;
+        let lap_ends = kind == Counts::Looks
+            && accesses.iter().any(|a| {
+                self.in_lap().any(|w| w.access.object() == a.object() && w.site == step.site)
+            });
+        if lap_ends {
+            self.end_lap();
+        }
+        let lap = self.lap;
         for (access, before) in accesses.iter().zip(before) {
-            let version = versions[access.object().index()];
+            let mut version = versions[access.object().index()];
+            let own = version.commuting.saturating_sub(before.commuting);
+            if !access.is_write() {
+                // The order among commuting changes says nothing, so only its own count as seen.
+                version.commuting = own;
+            }
             match self.watched.iter_mut().find(|w| w.access.object() == access.object()) {
                 Some(seen) if before.differs(seen.version, *access) => {
-                    // Someone else changed it since.
-                    self.reset();
-                    self.watched.push(Watched { access: *access, version, site: step.site });
-                    return;
+                    // Someone else changed it since: it gets one lap to look round, and no new free rounds.
+                    self.watched.clear();
+                    self.releases = 0;
+                    self.watched.push(Watched { access: *access, version, site: step.site, lap });
                 }
                 Some(seen) => {
-                    repeated |= seen.site == step.site;
                     if access.is_write() {
                         seen.access = *access;
+                    } else {
+                        version.commuting = seen.version.commuting + own;
                     }
-                    seen.version = version;
-                    seen.site = step.site;
+                    (seen.version, seen.site, seen.lap) = (version, step.site, lap);
                 }
-                None => self.watched.push(Watched { access: *access, version, site: step.site }),
+                None => self.watched.push(Watched { access: *access, version, site: step.site, lap }),
             }
         }
-        if repeated && kind == Counts::Looks {
-            self.rereads += 1;
-        }
+        self.rereads += u32::from(lap_ends);
         if !self.sites.contains(&step.site) {
             self.sites.push(step.site);
         }
         if kind == Counts::Idle {
-            self.rounds += 1;
+            match self.rounds.iter_mut().find(|r| r.0 == step.site) {
+                Some(round) => round.1 += 1,
+                None => self.rounds.push((step.site, 1)),
+            }
+            self.end_lap();
         }
     }
 }

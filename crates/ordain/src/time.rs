@@ -29,11 +29,7 @@ impl Instant {
     /// The present.
     #[must_use]
     pub fn now() -> Self {
-        Self(if rt::active() {
-            Point::Virtual(BEGINNING + rt::now())
-        } else {
-            Point::Real(std::time::Instant::now())
-        })
+        Self(if rt::active() { Point::Virtual(BEGINNING + rt::now()) } else { Point::Real(std::time::Instant::now()) })
     }
 
     /// The time that has passed since.

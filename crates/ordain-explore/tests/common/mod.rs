@@ -60,6 +60,12 @@ pub enum I {
     SpinUntilSet(usize),
     /// Loads until the cell is not zero.
     BareSpin(usize),
+    /// Tries to lock with a time-out until it succeeds.
+    RetryLock(usize),
+    /// Tries to receive until it succeeds, sleeping in between.
+    RetryReceive(usize),
+    /// Waits on condition variable `.0` with mutex `.1` and a time-out until it is notified.
+    RetryWait(usize, usize),
 }
 
 /// A program: what main does after it has spawned the others, and what those do.
@@ -220,18 +226,20 @@ impl Interpreter {
             let other = |n: usize| (n != t && (t == 0 && n < self.ids.len() || n < t)).then(|| self.ids[n]);
             let op = match (instruction, local.stage) {
                 (I::Lock(m, wait), _) => Some(Operation::Lock { lock: o.mutexes[m], wait }),
+                (I::RetryLock(m), _) => Some(Operation::Lock { lock: o.mutexes[m], wait: Wait::Timed }),
                 (I::Unlock(m), _) => local.locks.contains(&m).then(|| Operation::Unlock { lock: o.mutexes[m] }),
                 (I::Read(l, wait), _) => Some(Operation::ReadLock { lock: o.rwlocks[l], wait }),
                 (I::Write(l, wait), _) => Some(Operation::WriteLock { lock: o.rwlocks[l], wait }),
                 (I::Release(l), _) if local.writes.contains(&l) => Some(Operation::WriteUnlock { lock: o.rwlocks[l] }),
                 (I::Release(l), _) if local.reads.contains(&l) => Some(Operation::ReadUnlock { lock: o.rwlocks[l] }),
                 (I::Release(_), _) => None,
-                (I::CondWait(c, m, _), 0) => local
+                (I::CondWait(c, m, _) | I::RetryWait(c, m), 0) => local
                     .locks
                     .contains(&m)
                     .then(|| Operation::QueueWait { queue: o.conds[c], lock: o.mutexes[m] }),
                 (I::CondWait(c, _, wait), 1) => Some(Operation::Woken { queue: o.conds[c], wait }),
-                (I::CondWait(_, m, _), _) => Some(Operation::Lock { lock: o.mutexes[m], wait: Wait::Block }),
+                (I::RetryWait(c, _), 1) => Some(Operation::Woken { queue: o.conds[c], wait: Wait::Timed }),
+                (I::CondWait(_, m, _) | I::RetryWait(_, m), _) => Some(Operation::Lock { lock: o.mutexes[m], wait: Wait::Block }),
                 (I::Notify(c, count), _) => Some(Operation::Notify { queue: o.conds[c], count }),
                 (I::Acquire(s, wait), _) => Some(Operation::Acquire { semaphore: o.semaphores[s], wait }),
                 (I::Post(s), _) => Some(Operation::Post { semaphore: o.semaphores[s], count: 1 }),
@@ -248,6 +256,14 @@ impl Interpreter {
                 (I::Receive(c, _), 0) if self.program.channels[c] == 0 => {
                     Some(Operation::ReceiveReady { channel: o.channels[c] })
                 }
+                (I::RetryReceive(c), 0) => {
+                    if self.program.channels[c] == 0 {
+                        None
+                    } else {
+                        Some(Operation::Receive { channel: o.channels[c], wait: Wait::Try })
+                    }
+                }
+                (I::RetryReceive(_), _) => Some(Operation::Sleep),
                 (I::Receive(c, wait), _) => Some(Operation::Receive { channel: o.channels[c], wait }),
                 (I::CloneSender(c), _) => Some(Operation::CloneSender { channel: o.channels[c] }),
                 (I::DropSender(c), _) => Some(Operation::DropSender { channel: o.channels[c] }),
@@ -344,9 +360,38 @@ impl Interpreter {
                     local.reads.remove(at);
                 }
             },
-            (I::CondWait(_, m, _), 0) => {
+            (I::CondWait(_, m, _) | I::RetryWait(_, m), 0) => {
                 local.locks.retain(|l| *l != m);
                 next = false;
+            }
+            (I::RetryLock(m), _) => {
+                if outcome == Outcome::DONE {
+                    local.locks.push(m);
+                } else if failed {
+                    local.log.push(3);
+                    self.announce(t);
+                    return;
+                }
+            }
+            (I::RetryReceive(_), 0) => next = !failed,
+            (I::RetryReceive(_), _) => {
+                local.stage = 0;
+                local.log.push(4);
+                self.announce(t);
+                return;
+            }
+            (I::RetryWait(..), 1) => {
+                local.message = u32::from(failed);
+                next = false;
+            }
+            (I::RetryWait(_, m), _) => {
+                local.locks.push(m);
+                if local.message == 1 {
+                    local.stage = 0;
+                    local.log.push(5);
+                    self.announce(t);
+                    return;
+                }
             }
             (I::CondWait(..), 1) => next = false,
             (I::CondWait(_, m, _), _) => local.locks.push(m),

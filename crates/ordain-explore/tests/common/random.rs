@@ -162,11 +162,16 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             2 => I::SkipIfFailed(1),
             _ => I::Sleep,
         }),
-        Topic::Spin => out.push(match dice.below(4) {
-            0 => I::SpinUntilSet(cell),
-            1 => I::BareSpin(cell),
-            _ => I::Store(cell, 1),
-        }),
+        Topic::Spin => match dice.below(9) {
+            0 => out.push(I::SpinUntilSet(cell)),
+            1 => out.push(I::BareSpin(cell)),
+            2 => out.extend([I::RetryLock(two), I::Unlock(two)]),
+            3 => out.push(I::RetryReceive(dice.below(2))),
+            4 => out.extend([I::Lock(two, Wait::Block), I::RetryWait(cell, two), I::Unlock(two)]),
+            5 => out.push(I::Notify(cell, 1)),
+            6 => out.push(I::Send(0, Wait::Block)),
+            _ => out.push(I::Store(cell, 1)),
+        },
     }
 }
 

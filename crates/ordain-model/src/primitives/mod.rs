@@ -197,17 +197,18 @@ fn may_be_destroyed(op: &Operation) -> bool {
     )
 }
 
-/// The object for which threads that announced `op` compete, so that serving one of them can block the others.
-pub fn contended(op: &Operation, view: &impl View) -> Option<ObjectId> {
-    if !waits(op, view) {
-        return None;
-    }
-    match *op {
-        Operation::Lock { lock, .. } | Operation::ReadLock { lock, .. } | Operation::WriteLock { lock, .. } => Some(lock),
-        Operation::Acquire { semaphore, .. } => Some(semaphore),
-        Operation::OnceBegin { once, .. } => Some(once),
-        Operation::Send { channel, .. } => Some(channel),
-        Operation::Receive { channel, .. } => Some(channel::head(channel)),
-        _ => None,
-    }
+/// Whether serving another thread can keep `op` waiting that could have been served before. What can only be made possible, such
+/// as joining a thread, does not compete. A thread that is `held` waits even if its wait may expire.
+pub fn competes(op: &Operation, held: bool, view: &impl View) -> bool {
+    (waits(op, view) || held)
+        && matches!(
+            op,
+            Operation::Lock { .. }
+                | Operation::ReadLock { .. }
+                | Operation::WriteLock { .. }
+                | Operation::Acquire { .. }
+                | Operation::OnceBegin { .. }
+                | Operation::Send { .. }
+                | Operation::Receive { .. }
+        )
 }

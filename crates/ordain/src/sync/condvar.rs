@@ -64,11 +64,7 @@ impl Condvar {
 
     /// Waits as long as `condition` holds.
     #[track_caller]
-    pub fn wait_while<'a, T, F>(
-        &self,
-        mut guard: MutexGuard<'a, T>,
-        mut condition: F,
-    ) -> LockResult<MutexGuard<'a, T>>
+    pub fn wait_while<'a, T, F>(&self, mut guard: MutexGuard<'a, T>, mut condition: F) -> LockResult<MutexGuard<'a, T>>
     where
         F: FnMut(&mut T) -> bool,
     {

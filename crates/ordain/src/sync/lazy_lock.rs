@@ -27,12 +27,7 @@ impl<T> LazyLock<T> {
     /// Creates a lazy value in a constant expression, for a static.
     #[must_use]
     pub const fn const_new(f: fn() -> T) -> Self {
-        Self {
-            cell: OnceLock::const_new(),
-            once: Mutex::new(None),
-            again: Some(f),
-            poisoned: AtomicBool::new(false),
-        }
+        Self { cell: OnceLock::const_new(), once: Mutex::new(None), again: Some(f), poisoned: AtomicBool::new(false) }
     }
 }
 
@@ -42,12 +37,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// `f` runs once, so a value made with `new` outside a check cannot be used inside one.
     #[must_use]
     pub fn new(f: F) -> Self {
-        Self {
-            cell: OnceLock::new(),
-            once: Mutex::new(Some(f)),
-            again: None,
-            poisoned: AtomicBool::new(false),
-        }
+        Self { cell: OnceLock::new(), once: Mutex::new(Some(f)), again: None, poisoned: AtomicBool::new(false) }
     }
 
     /// The value; makes it if it is not there, and waits while another thread does.

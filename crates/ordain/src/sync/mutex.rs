@@ -28,11 +28,7 @@ pub struct Mutex<T: ?Sized> {
 impl<T> Mutex<T> {
     /// Creates a mutex.
     pub fn new(value: T) -> Self {
-        Self {
-            object: Object::new(ObjectKind::Mutex, 0),
-            poison: Poison::new(),
-            inner: std::sync::Mutex::new(value),
-        }
+        Self { object: Object::new(ObjectKind::Mutex, 0), poison: Poison::new(), inner: std::sync::Mutex::new(value) }
     }
 
     /// Creates a mutex in a constant expression, for a static.

@@ -26,11 +26,7 @@ pub struct RwLock<T: ?Sized> {
 impl<T> RwLock<T> {
     /// Creates a read-write lock.
     pub fn new(value: T) -> Self {
-        Self {
-            object: Object::new(ObjectKind::RwLock, 0),
-            poison: Poison::new(),
-            inner: std::sync::RwLock::new(value),
-        }
+        Self { object: Object::new(ObjectKind::RwLock, 0), poison: Poison::new(), inner: std::sync::RwLock::new(value) }
     }
 
     /// Creates a read-write lock in a constant expression, for a static.

@@ -60,9 +60,7 @@ where
 ///
 /// # Safety
 /// The reference must not be used after the scope's threads have ended.
-unsafe fn extend_real<'a, 'env>(
-    scope: &'a std::thread::Scope<'a, 'env>,
-) -> &'env std::thread::Scope<'env, 'env> {
+unsafe fn extend_real<'a, 'env>(scope: &'a std::thread::Scope<'a, 'env>) -> &'env std::thread::Scope<'env, 'env> {
     // SAFETY: only lifetimes change; the caller's promise.
     unsafe { std::mem::transmute(scope) }
 }

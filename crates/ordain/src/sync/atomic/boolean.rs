@@ -49,11 +49,7 @@ impl AtomicBool {
     /// Logical and; gives the old value.
     #[track_caller]
     pub fn fetch_and(&self, value: bool, order: Ordering) -> bool {
-        if rt::active() {
-            self.cell.update(order, |old| old & value)
-        } else {
-            self.cell.real().fetch_and(value, order)
-        }
+        if rt::active() { self.cell.update(order, |old| old & value) } else { self.cell.real().fetch_and(value, order) }
     }
 
     /// Logical not-and; gives the old value.
@@ -69,21 +65,13 @@ impl AtomicBool {
     /// Logical or; gives the old value.
     #[track_caller]
     pub fn fetch_or(&self, value: bool, order: Ordering) -> bool {
-        if rt::active() {
-            self.cell.update(order, |old| old | value)
-        } else {
-            self.cell.real().fetch_or(value, order)
-        }
+        if rt::active() { self.cell.update(order, |old| old | value) } else { self.cell.real().fetch_or(value, order) }
     }
 
     /// Logical exclusive or; gives the old value.
     #[track_caller]
     pub fn fetch_xor(&self, value: bool, order: Ordering) -> bool {
-        if rt::active() {
-            self.cell.update(order, |old| old ^ value)
-        } else {
-            self.cell.real().fetch_xor(value, order)
-        }
+        if rt::active() { self.cell.update(order, |old| old ^ value) } else { self.cell.real().fetch_xor(value, order) }
     }
 
     /// Logical not; gives the old value.

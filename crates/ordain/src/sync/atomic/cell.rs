@@ -196,12 +196,7 @@ macro_rules! common_operations {
         /// # Panics
         /// If `fetch_order` is a release ordering.
         #[track_caller]
-        pub fn fetch_update<F>(
-            &self,
-            set_order: Ordering,
-            fetch_order: Ordering,
-            mut f: F,
-        ) -> Result<$value, $value>
+        pub fn fetch_update<F>(&self, set_order: Ordering, fetch_order: Ordering, mut f: F) -> Result<$value, $value>
         where
             F: FnMut($value) -> Option<$value>,
         {

@@ -124,9 +124,7 @@ impl<T> ReceiveEnd<T> {
         match rt::step(Operation::Receive { channel: id, wait }) {
             Outcome::FAILED => Err(TryRecvError::Empty),
             Outcome::DISCONNECTED => Err(TryRecvError::Disconnected),
-            outcome => {
-                Ok(channel.take(outcome.message().expect("ordain: a message that was received has a number")))
-            }
+            outcome => Ok(channel.take(outcome.message().expect("ordain: a message that was received has a number"))),
         }
     }
 }
