@@ -59,7 +59,7 @@ impl<'a> Plan<'a> {
         if let Some(planned) = self.prefix.get(self.at) {
             let transition = planned.transition;
             let announced = arbiter.pending(transition.thread).map(|p| p.0);
-            let expected = announced.is_some() && planned.op.is_none_or(|op| announced == Some(op));
+            let expected = announced.is_some_and(|found| planned.op.is_none_or(|op| found.is_as_planned(&op)));
             let mut enabled = expected && transition.choice < arbiter.choices(transition.thread);
             if expected && !enabled {
                 // A thread that is held goes on only if nobody else can.

@@ -111,8 +111,13 @@ impl Reversals {
         }
         for event in 0..len {
             let step = &execution.steps[event];
-            let mover =
-                Mover { thread: step.thread, op: step.op, event: Some(event), parent: trace.parent(event), held: step.held };
+            let mover = Mover {
+                thread: step.thread,
+                op: step.op,
+                event: Some(event),
+                parent: trace.parent(event),
+                held: step.held,
+            };
             if step.choices > 1 && self.is_due(trace, event, event, new, which) {
                 self.reverse(execution, trace, event, &mover, which, found);
             }
@@ -228,8 +233,7 @@ impl Reversals {
             let last = execution.steps[event].transition();
             let last_footprint = execution.footprint(event);
             if dependent(last_footprint, execution.footprint(first)) {
-                let sequence =
-                    Sequence { execution, events: &self.events, last, last_op: mover.op, last_footprint };
+                let sequence = Sequence { execution, events: &self.events, last, last_op: mover.op, last_footprint };
                 found(first, &sequence);
             }
             return;
@@ -258,13 +262,8 @@ impl Reversals {
                 }
             }
             if own || dependent(&footprint, execution.footprint(first)) {
-                let sequence = Sequence {
-                    execution,
-                    events: &self.events,
-                    last,
-                    last_op: mover.op,
-                    last_footprint: &footprint,
-                };
+                let sequence =
+                    Sequence { execution, events: &self.events, last, last_op: mover.op, last_footprint: &footprint };
                 found(first, &sequence);
             }
         }

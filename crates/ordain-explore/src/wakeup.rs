@@ -25,12 +25,7 @@ impl Sleeper {
 
 /// Whether `transition` can come first in an execution that begins with `sequence`, extended if need be. `gone` marks items
 /// to pass over. Gives the place of the transition in the sequence, or its length.
-fn weak_initial(
-    transition: Transition,
-    footprint: &[Access],
-    sequence: &Sequence<'_>,
-    gone: &[bool],
-) -> Option<usize> {
+fn weak_initial(transition: Transition, footprint: &[Access], sequence: &Sequence<'_>, gone: &[bool]) -> Option<usize> {
     for i in 0..sequence.len() {
         if gone.get(i).copied().unwrap_or(false) {
             continue;

@@ -31,13 +31,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            spurious_wakeups: false,
-            kind_time: false,
-            spin_bound: 2,
-            livelock_rounds: 500,
-            max_steps: 1_000_000,
-        }
+        Self { spurious_wakeups: false, kind_time: false, spin_bound: 2, livelock_rounds: 500, max_steps: 1_000_000 }
     }
 }
 
@@ -189,7 +183,8 @@ impl Arbiter {
     /// Gives an object that was named before, such as a static, its initial state in this execution.
     pub fn initialise(&mut self, object: ObjectId, initial: u64) {
         match self.names.kind(object) {
-            ObjectKind::Mutex | ObjectKind::Barrier => self.init_object(object, 0, initial),
+            ObjectKind::Mutex => self.init_object(object, 0, initial),
+            ObjectKind::Barrier => self.init_object(object, 0, initial.max(1)),
             ObjectKind::Channel => {
                 self.init_object(object, 0, initial);
                 self.init_object(object.offset(1), 0, 0);
@@ -383,10 +378,13 @@ impl Arbiter {
         let written = first_access as usize + usize::from(pending.released);
         for (i, access) in objects.iter().enumerate() {
             let version = &mut self.versions[access.object().index()];
-            let own_write = access.is_write() && (!pending.held || own_writes >> (written + i - first_access as usize) & 1 == 1);
+            let own_write =
+                access.is_write() && (!pending.held || own_writes >> (written + i - first_access as usize) & 1 == 1);
             if own_write && changes {
                 *version = Version { writes: version.writes + 1, commuting: 0 };
-            } else if !access.is_write() && self.execution.before[written + i] != self.execution.state.word(access.object()) {
+            } else if !access.is_write()
+                && self.execution.before[written + i] != self.execution.state.word(access.object())
+            {
                 version.commuting += 1;
             }
         }
@@ -497,9 +495,8 @@ impl Arbiter {
     }
 
     fn explain_deadlock(&self) -> Deadlock {
-        let holders = |object: ObjectId| {
-            self.execution.state.holds.iter().filter(move |h| h.object == object).map(|h| h.thread)
-        };
+        let holders =
+            |object: ObjectId| self.execution.state.holds.iter().filter(move |h| h.object == object).map(|h| h.thread);
         let mut deadlock = Deadlock::default();
         for &thread in &self.alive {
             let Some(pending) = &self.threads[thread.index()].pending else { continue };

@@ -159,9 +159,7 @@ impl Idle {
             return;
         }
         let lap_ends = kind == Counts::Looks
-            && accesses.iter().any(|a| {
-                self.in_lap().any(|w| w.access.object() == a.object() && w.site == step.site)
-            });
+            && accesses.iter().any(|a| self.in_lap().any(|w| w.access.object() == a.object() && w.site == step.site));
         if lap_ends {
             self.end_lap();
         }

@@ -20,6 +20,7 @@ pub mod names;
 pub mod operation;
 pub mod primitives;
 pub mod races;
+pub mod schedule;
 pub mod state;
 
 pub use arbiter::{Arbiter, Options};
@@ -28,6 +29,7 @@ pub use finding::{DataRace, Deadlock, Misuse};
 pub use footprint::{Access, Footprint, dependent};
 pub use names::{Names, ObjectId, ObjectKind, ThreadId};
 pub use operation::{MemoryOrder, Operation, Outcome, Wait};
+pub use schedule::{Schedule, ScheduleError};
 
 /// Kinds of mutexes, to be combined: the initial value of [`ObjectKind::Mutex`].
 pub mod mutex_kind {

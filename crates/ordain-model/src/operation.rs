@@ -204,7 +204,7 @@ pub enum Operation {
         once: ObjectId,
     },
 
-    /// Sends a message: [`Outcome::DONE`], [`Outcome::FAILED`] (full), [`Outcome::DISCONNECTED`]. On a channel of
+    /// Sends a message: its number (see [`Outcome::message`]), [`Outcome::FAILED`] (full), [`Outcome::DISCONNECTED`]. On a channel of
     /// capacity zero [`Operation::SendTaken`] must follow a blocking or timed send that is done.
     Send {
         /// The channel.
@@ -222,7 +222,8 @@ pub enum Operation {
         /// Whether the offer can expire.
         wait: Wait,
     },
-    /// Says that a receiver of a channel of capacity zero is there. Must precede [`Operation::Receive`] on such channels.
+    /// Says that a receiver of a channel of capacity zero is there. Must precede a blocking or timed [`Operation::Receive`] on
+    /// such channels.
     ReceiveReady {
         /// The channel.
         channel: ObjectId,
@@ -417,6 +418,17 @@ impl Operation {
             | Self::Sleep
             | Self::Yield
             | Self::Choose { .. } => None,
+        }
+    }
+
+    /// Whether this is what a plan meant by `planned`. Values that may be addresses differ between executions.
+    pub fn is_as_planned(&self, planned: &Self) -> bool {
+        match (self, planned) {
+            (
+                Self::CompareExchange { cell, success, failure, .. },
+                Self::CompareExchange { cell: planned, success: on_success, failure: on_failure, .. },
+            ) => (cell, success, failure) == (planned, on_success, on_failure),
+            _ => self == planned,
         }
     }
 

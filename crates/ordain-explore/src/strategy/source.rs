@@ -15,8 +15,8 @@ use ordain_model::Execution;
 pub struct Source(Backtrack);
 
 fn add(node: &mut Node, sequence: &Sequence<'_>, trace: &Trace) {
-    let is_there = (0..sequence.len())
-        .any(|i| node.backtrack.contains(&sequence.item(i).0) && is_initial(sequence, i, trace));
+    let is_there =
+        (0..sequence.len()).any(|i| node.backtrack.contains(&sequence.item(i).0) && is_initial(sequence, i, trace));
     if !is_there {
         node.backtrack.push(sequence.item(0).0);
     }

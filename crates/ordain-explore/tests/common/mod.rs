@@ -233,13 +233,14 @@ impl Interpreter {
                 (I::Release(l), _) if local.writes.contains(&l) => Some(Operation::WriteUnlock { lock: o.rwlocks[l] }),
                 (I::Release(l), _) if local.reads.contains(&l) => Some(Operation::ReadUnlock { lock: o.rwlocks[l] }),
                 (I::Release(_), _) => None,
-                (I::CondWait(c, m, _) | I::RetryWait(c, m), 0) => local
-                    .locks
-                    .contains(&m)
-                    .then(|| Operation::QueueWait { queue: o.conds[c], lock: o.mutexes[m] }),
+                (I::CondWait(c, m, _) | I::RetryWait(c, m), 0) => {
+                    local.locks.contains(&m).then(|| Operation::QueueWait { queue: o.conds[c], lock: o.mutexes[m] })
+                }
                 (I::CondWait(c, _, wait), 1) => Some(Operation::Woken { queue: o.conds[c], wait }),
                 (I::RetryWait(c, _), 1) => Some(Operation::Woken { queue: o.conds[c], wait: Wait::Timed }),
-                (I::CondWait(_, m, _) | I::RetryWait(_, m), _) => Some(Operation::Lock { lock: o.mutexes[m], wait: Wait::Block }),
+                (I::CondWait(_, m, _) | I::RetryWait(_, m), _) => {
+                    Some(Operation::Lock { lock: o.mutexes[m], wait: Wait::Block })
+                }
                 (I::Notify(c, count), _) => Some(Operation::Notify { queue: o.conds[c], count }),
                 (I::Acquire(s, wait), _) => Some(Operation::Acquire { semaphore: o.semaphores[s], wait }),
                 (I::Post(s), _) => Some(Operation::Post { semaphore: o.semaphores[s], count: 1 }),
@@ -253,7 +254,7 @@ impl Interpreter {
                 (I::Send(c, wait), _) => {
                     Some(Operation::SendTaken { channel: o.channels[c], message: local.message, wait })
                 }
-                (I::Receive(c, _), 0) if self.program.channels[c] == 0 => {
+                (I::Receive(c, wait), 0) if self.program.channels[c] == 0 && wait != Wait::Try => {
                     Some(Operation::ReceiveReady { channel: o.channels[c] })
                 }
                 (I::RetryReceive(c), 0) => {
@@ -294,7 +295,11 @@ impl Interpreter {
                 (I::Sleep, _) => Some(Operation::Sleep),
                 (I::IsFinished(n), _) => other(n).map(|thread| Operation::IsFinished { thread }),
                 (I::Join(n, wait), _) => {
-                    if n == 0 { None } else { other(n).map(|thread| Operation::Join { thread, wait }) }
+                    if n == 0 {
+                        None
+                    } else {
+                        other(n).map(|thread| Operation::Join { thread, wait })
+                    }
                 }
                 (I::SkipIfFailed(n), _) => {
                     if local.last == Outcome::FAILED.0 {
@@ -403,7 +408,7 @@ impl Interpreter {
                     next = self.program.channels[c] != 0 || wait == Wait::Try;
                 }
             }
-            (I::Receive(c, _), 0) if self.program.channels[c] == 0 => next = false,
+            (I::Receive(c, wait), 0) if self.program.channels[c] == 0 && wait != Wait::Try => next = false,
             (I::CloneSender(c), _) => local.senders[c] += 1,
             (I::DropSender(c), _) => local.senders[c] -= 1,
             (I::Load(x), _) => local.last = self.arbiter.value(o.cells[x]),

@@ -46,6 +46,11 @@ fn is_rendezvous(channel: ObjectId, view: &impl View) -> bool {
     view.fixed().param(channel) == 0
 }
 
+/// Whether a receiver said that it is there before it receives; one that only tries does not.
+fn was_ready(channel: ObjectId, wait: Wait, view: &impl View) -> bool {
+    is_rendezvous(channel, view) && wait != Wait::Try
+}
+
 /// The number of the next message to receive: offers that were withdrawn are passed over.
 fn next(channel: ObjectId, view: &impl View) -> u64 {
     let mut number = view.word(head(channel)) % READY;
@@ -109,7 +114,7 @@ pub(super) fn footprint(op: &Operation, view: &impl View, out: &mut Footprint) {
             }
         }
         Operation::ReceiveReady { channel } => out.push(Access::write(head(channel))),
-        Operation::Receive { channel, .. } => {
+        Operation::Receive { channel, wait } => {
             let number = next(channel, view);
             let message = place(channel, number, view);
             if is_rendezvous(channel, view) {
@@ -119,7 +124,7 @@ pub(super) fn footprint(op: &Operation, view: &impl View, out: &mut Footprint) {
             if view.word(message) == FULL {
                 out.extend([Access::write(head(channel)), Access::write(message)]);
             } else {
-                let mode = if is_rendezvous(channel, view) { Access::write } else { Access::read };
+                let mode = if was_ready(channel, wait, view) { Access::write } else { Access::read };
                 out.extend([mode(head(channel)), Access::read(message), Access::write(senders(channel))]);
             }
         }
@@ -158,11 +163,11 @@ pub(super) fn apply(op: &Operation, state: &mut State) -> Outcome {
             state.set(head(channel), state.word(head(channel)) + READY);
             Outcome::DONE
         }
-        Operation::Receive { channel, .. } => {
+        Operation::Receive { channel, wait } => {
             let number = next(channel, state);
             let message = place(channel, number, state);
             let ring = !matches!(state.fixed.param(channel), 0 | UNBOUNDED);
-            let left = if is_rendezvous(channel, state) { READY } else { 0 };
+            let left = if was_ready(channel, wait, state) { READY } else { 0 };
             let word = state.word(head(channel));
             if state.word(message) == FULL {
                 state.set(message, if ring { EMPTY } else { TAKEN });

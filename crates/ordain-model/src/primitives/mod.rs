@@ -52,7 +52,13 @@ pub fn choices(op: &Operation, thread: ThreadId, view: &impl View) -> u32 {
             _ => 1,
         }
     } else {
-        let spurious = view.fixed().spurious && matches!(op, Operation::Woken { .. } | Operation::Park { .. });
+        let spurious = view.fixed().spurious
+            && match *op {
+                // The word of a barrier counts who has arrived, so nobody leaves it early.
+                Operation::Woken { queue, .. } => view.fixed().param(queue) == 0,
+                Operation::Park { .. } => true,
+                _ => false,
+            };
         u32::from(!waits(op, view) || spurious)
     }
 }

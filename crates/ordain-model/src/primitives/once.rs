@@ -29,12 +29,7 @@ pub(super) fn begin(once: ObjectId, thread: ThreadId, force: bool, state: &mut S
     if state.word(once) == COMPLETE { Outcome::DONE } else { Outcome::POISONED }
 }
 
-pub(super) fn end(
-    once: ObjectId,
-    thread: ThreadId,
-    complete: bool,
-    state: &mut State,
-) -> (Outcome, Option<Misuse>) {
+pub(super) fn end(once: ObjectId, thread: ThreadId, complete: bool, state: &mut State) -> (Outcome, Option<Misuse>) {
     if state.word(once) != RUNNING + u64::from(thread.0) {
         return (Outcome::FAILED, Some(Misuse::UnlockByNonOwner));
     }

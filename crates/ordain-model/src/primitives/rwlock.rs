@@ -39,12 +39,7 @@ pub(super) fn write_lock(lock: ObjectId, thread: ThreadId, state: &mut State) ->
     truth(served)
 }
 
-pub(super) fn unlock(
-    lock: ObjectId,
-    thread: ThreadId,
-    shared: bool,
-    state: &mut State,
-) -> (Outcome, Option<Misuse>) {
+pub(super) fn unlock(lock: ObjectId, thread: ThreadId, shared: bool, state: &mut State) -> (Outcome, Option<Misuse>) {
     let held = state.holds.iter().any(|h| h.thread == thread && h.object == lock && h.shared == shared);
     if !held {
         return (Outcome::FAILED, Some(Misuse::UnlockByNonOwner));

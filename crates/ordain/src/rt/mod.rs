@@ -1,80 +1,134 @@
-//! The runtime behind the faces: threads as coroutines, one step at a time. (signatures; bodies to come)
-#![allow(unused)]
+//! The runtime behind the faces: threads as coroutines on one OS thread, one step at a time.
+//!
+//! A thread that announces an operation decides itself, by the plan, who moves next; only if that is another thread does it
+//! give way to the executor, which resumes the other one. So a step of the thread that is running costs no switch.
+//! `executor` runs executions, `object` names objects, `panics` catches what panics say, `watchdog` notices calls that
+//! block for real.
+
+mod executor;
+mod object;
+mod panics;
+mod watchdog;
 
 use core::time::Duration;
-use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation, Outcome, ThreadId};
+use ordain_model::{MemoryOrder, Operation, Outcome, Site, ThreadId};
+use std::any::Any;
+use std::panic::Location;
+
+pub(crate) use executor::{Executor, Panicked};
+pub(crate) use object::Object;
+pub(crate) use panics::install_hook;
+
+use executor::{ACTIVE, with};
 
 /// Whether the caller runs inside an execution of a check (and not in its tear-down).
 /// When false, every face behaves as std's type.
-pub(crate) fn active() -> bool { unimplemented!() }
+#[inline]
+pub(crate) fn active() -> bool {
+    ACTIVE.get()
+}
+
+/// The caller's place in the source, as the model carries it.
+#[track_caller]
+#[inline]
+fn site() -> Site {
+    Site(std::ptr::from_ref(Location::caller()).expose_provenance() as u64)
+}
+
+/// The place in the source that a site of this process stands for.
+pub(crate) fn location(site: Site) -> Option<&'static Location<'static>> {
+    let address = std::ptr::with_exposed_provenance::<Location<'static>>(usize::try_from(site.0).ok()?);
+    // SAFETY: sites are made by `site` alone, from references to locations, which are static; zero stands for none.
+    unsafe { address.as_ref() }
+}
 
 /// Announces `op` at the caller's location, waits until it is picked, applies it. Only when `active()`.
-/// During the tear-down of an execution faces see `active() == false`, so they never get here.
 #[track_caller]
-pub(crate) fn step(op: Operation) -> Outcome { unimplemented!() }
+#[inline]
+pub(crate) fn step(op: Operation) -> Outcome {
+    executor::step(op, site())
+}
 
-/// Tells the model the value (zero-extended bits) that an atomic cell holds after a Store, Update or successful CompareExchange.
-pub(crate) fn set_value(cell: ObjectId, value: u64) { unimplemented!() }
+/// Tells the model the value (zero-extended bits) that an atomic cell holds after a write.
+#[inline]
+pub(crate) fn set_value(cell: ordain_model::ObjectId, value: u64) {
+    with(|rt| rt.arbiter.set_value(cell, value));
+}
 
 /// An access to plain memory: no scheduling point, checked for data races. Only when `active()`.
 #[track_caller]
-pub(crate) fn plain_access(cell: ObjectId, write: bool) { unimplemented!() }
+pub(crate) fn plain_access(cell: ordain_model::ObjectId, write: bool) {
+    let site = site();
+    with(|rt| rt.arbiter.plain_access(rt.current, cell, write, site));
+}
 
 /// An atomic fence: no scheduling point under sequential consistency; counts for data races. Only when `active()`.
-pub(crate) fn fence(order: MemoryOrder) { unimplemented!() }
+pub(crate) fn fence(order: MemoryOrder) {
+    with(|rt| rt.arbiter.fence(rt.current, order));
+}
 
 /// The running thread. Only when `active()`.
-pub(crate) fn current() -> ThreadId { unimplemented!() }
+pub(crate) fn current() -> ThreadId {
+    with(|rt| rt.current)
+}
 
 /// Whether the running thread (not some other one) is unwinding. Works inside and outside a check.
-pub(crate) fn panicking() -> bool { unimplemented!() }
+pub(crate) fn panicking() -> bool {
+    if active() { with(|rt| rt.is_panicking()) } else { std::thread::panicking() }
+}
 
 /// Virtual time of the running thread since the execution began. Only when `active()`.
-pub(crate) fn now() -> Duration { unimplemented!() }
+pub(crate) fn now() -> Duration {
+    Duration::from_nanos(with(|rt| rt.arbiter.time(rt.current)))
+}
 
 /// Adds to the virtual time of the running thread (a sleep or an expired wait). Only when `active()`.
-pub(crate) fn advance(by: Duration) { unimplemented!() }
+pub(crate) fn advance(by: Duration) {
+    let nanoseconds = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
+    with(|rt| rt.arbiter.advance(rt.current, nanoseconds));
+}
 
 /// A pick of a number below `n`: explored data nondeterminism. Only when `active()`.
 #[track_caller]
-pub(crate) fn choose(n: u32) -> u32 { unimplemented!() }
+pub(crate) fn choose(n: u32) -> u32 {
+    step(Operation::Choose { count: n }).0 as u32
+}
 
-/// Creates a modelled thread that runs `body` (which must not unwind: faces catch panics themselves and store the result)
-/// and makes the Spawn step. `stack_size`: bytes, or None for the check's default. Only when `active()`.
+/// Creates a modelled thread that runs `body` and makes the Spawn step. `body` must not unwind but in a tear-down.
+/// `stack_size`: bytes, or `None` for the check's default. Only when `active()`.
 #[track_caller]
-pub(crate) fn spawn(name: Option<String>, stack_size: Option<usize>, body: Box<dyn FnOnce()>) -> ThreadId { unimplemented!() }
+pub(crate) fn spawn(name: Option<String>, stack_size: Option<usize>, body: Box<dyn FnOnce()>) -> ThreadId {
+    executor::spawn(name, stack_size, body, site())
+}
 
 /// The name given to a modelled thread by its Builder, if any.
-pub(crate) fn given_name(thread: ThreadId) -> Option<String> { unimplemented!() }
+pub(crate) fn given_name(thread: ThreadId) -> Option<String> {
+    with(|rt| rt.given_name(thread))
+}
 
-/// Tells the runtime how a thread's body ended with a panic (called by the body wrapper in the thread it concerns).
-/// The panic is a finding unless `panic_observed` is called for the thread before the execution ends.
-pub(crate) fn report_panic(payload: &(dyn core::any::Any + Send)) { unimplemented!() }
+/// Tells the runtime that the running thread's body ended with a panic. It is a finding unless [`panic_observed`] is called
+/// for the thread before the execution ends.
+pub(crate) fn report_panic(payload: &(dyn Any + Send)) {
+    with(|rt| rt.report_panic(payload));
+}
 
 /// Someone joined `thread` and got its panic.
-pub(crate) fn panic_observed(thread: ThreadId) { unimplemented!() }
+pub(crate) fn panic_observed(thread: ThreadId) {
+    with(|rt| rt.panics.retain(|p| p.thread != thread));
+}
 
 /// Storage of `thread_local!` values of the running modelled thread: a map from the key's address to a boxed value.
 /// Values are dropped, newest first, on the thread's own stack when its body is over, before its Exit step.
-pub(crate) fn with_locals<R>(f: impl FnOnce(&mut Vec<(usize, Box<dyn core::any::Any>)>) -> R) -> R { unimplemented!() }
+pub(crate) fn with_locals<R>(f: impl FnOnce(&mut Vec<(usize, Box<dyn Any>)>) -> R) -> R {
+    with(|rt| f(rt.locals()))
+}
 
-/// Runs `reset` when the current execution ends (to put statics back to their initial state).
-pub(crate) fn at_execution_end(reset: Box<dyn FnOnce()>) { unimplemented!() }
+/// Runs `hook` when the current execution ends, after all its threads are gone.
+pub(crate) fn at_execution_end(hook: Box<dyn FnOnce()>) {
+    with(|rt| rt.end_hooks.push(hook));
+}
 
-/// The identity of a face's object in the model. One field in every face.
-/// `new` registers the object in the running execution (if there is one); objects made outside (statics, values captured
-/// by the closure) are registered at first use in each execution.
-#[derive(Debug)]
-pub(crate) struct Object { /* id and execution number, atomics */ }
-
-impl Object {
-    /// For `new()` of faces: registers now if `active()`. `initial`: the initial word (see `id`).
-    pub(crate) fn new(kind: ObjectKind, initial: u64) -> Self { unimplemented!() }
-    /// For `const_new()` of faces meant for statics.
-    pub(crate) const fn unregistered() -> Self { Self {} }
-    /// The object's number in the running execution; registers it if need be, with the initial word that `initial` gives.
-    /// Initial words: mutex, rwlock, condvar, once, futex: 0 (recursive mutex: see model); semaphore: count; barrier: number of threads;
-    /// channel: capacity, or u64::MAX for unbounded; atomic: its value as bits; plain cell: 0; count: its value.
-    /// Only when `active()`.
-    pub(crate) fn id(&self, kind: ObjectKind, initial: impl FnOnce() -> u64) -> ObjectId { unimplemented!() }
+/// Leaves the running thread for ever: in a tear-down it would wait for something that cannot happen any more.
+pub(crate) fn abandon() -> ! {
+    executor::abandon()
 }

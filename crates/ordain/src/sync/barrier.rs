@@ -45,7 +45,7 @@ impl Barrier {
             return BarrierWaitResult(leader);
         }
         if home::ending() {
-            home::blocked("wait at a barrier");
+            home::blocked();
         }
         BarrierWaitResult(self.inner.wait().is_leader())
     }

@@ -187,7 +187,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         call: impl FnOnce(std::sync::MutexGuard<'a, T>) -> (std::sync::MutexGuard<'a, T>, R),
     ) -> R {
         if home::ending() {
-            home::blocked("wait on a condition variable");
+            home::blocked();
         }
         let real = self.real.take().expect("ordain: a guard has its real guard");
         let (real, result) = call(real);

@@ -108,7 +108,7 @@ impl Once {
     fn unblocked(&self) -> &std::sync::Once {
         let real = self.real();
         if home::ending() && real.running.load(Ordering::Relaxed) {
-            home::blocked("wait for an initialisation");
+            home::blocked();
         }
         &real.once
     }

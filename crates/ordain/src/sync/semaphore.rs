@@ -63,7 +63,7 @@ impl Semaphore {
             self.attempt(Wait::Block);
         } else if home::ending() {
             if !self.take_real() {
-                home::blocked("take from a semaphore that is zero");
+                home::blocked();
             }
         } else {
             let mut count = poison::ignore(self.changed.wait_while(self.count(), |count| *count == 0));

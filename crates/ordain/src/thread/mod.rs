@@ -35,7 +35,7 @@ pub fn park() {
     if rt::active() {
         rt::step(Operation::Park { wait: Wait::Block });
     } else if home::ending() {
-        home::blocked("park");
+        home::blocked();
     } else {
         std::thread::park();
     }

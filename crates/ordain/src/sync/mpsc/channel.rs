@@ -118,7 +118,7 @@ impl<T> ReceiveEnd<T> {
             return channel.messages().pop_front().map(|(_, message)| message).ok_or(TryRecvError::Disconnected);
         }
         let id = channel.id();
-        if channel.capacity == 0 {
+        if channel.capacity == 0 && wait != Wait::Try {
             rt::step(Operation::ReceiveReady { channel: id });
         }
         match rt::step(Operation::Receive { channel: id, wait }) {

@@ -1,0 +1,482 @@
+//! Checks: explore the schedules of a closure.
+
+use crate::finding::{self, Finding, FindingKind};
+use crate::replay::{self, Replay};
+use crate::report::{Report, Verdict};
+use crate::rt::{self, Executor};
+use ordain_explore::strategy::{Bound, Bounded, Dfs, Dpor, Optimal, Pct, Portfolio, Pos, Random, Source, Urw};
+use ordain_explore::{Coverage, Lowest, Plan, Planned, Summary, Target, search};
+use ordain_model::{End, Options};
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// How schedules are chosen. The first four end when every class of schedules has been explored; the samplers never end by
+/// themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Every schedule, one by one. For tiny programs, and to check the others.
+    Dfs,
+    /// Classic dynamic partial-order reduction with sleep sets. For comparison.
+    Dpor,
+    /// Source-DPOR: no class twice, but some runs are cut short. Uses less memory than `Optimal` on very long executions.
+    Source,
+    /// Optimal DPOR: every class exactly once. The default.
+    #[default]
+    Optimal,
+    /// A random walk. Fast, and blind to rare orders.
+    Random,
+    /// Uniform random walk: weighted by what threads have left to do. Better than `Random` when threads differ in length.
+    Urw,
+    /// Probabilistic concurrency testing: finds bugs that need few ordering constraints, however long the execution.
+    Pct,
+    /// Partial order sampling: good when races are many and independent of each other.
+    Pos,
+    /// `Optimal` interleaved with the samplers. The default when there is a budget.
+    Portfolio,
+}
+
+impl Strategy {
+    /// The name, as reports show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dfs => "dfs",
+            Self::Dpor => "dpor",
+            Self::Source => "source",
+            Self::Optimal => "optimal",
+            Self::Random => "random",
+            Self::Urw => "urw",
+            Self::Pct => "pct",
+            Self::Pos => "pos",
+            Self::Portfolio => "portfolio",
+        }
+    }
+
+    fn samples(self) -> bool {
+        matches!(self, Self::Random | Self::Urw | Self::Pct | Self::Pos)
+    }
+}
+
+/// Executions of a sampler if nothing else limits it.
+const DEFAULT_SAMPLES: u64 = 10_000;
+/// More findings than this are counted, not kept.
+const MOST_FINDINGS: usize = 100;
+
+/// Explores every inequivalent schedule of `program` and panics with a readable finding if one misbehaves.
+///
+/// Short for `Check::new().run(program)` and a panic if it found something. See [`Check`] for options.
+///
+/// ```should_panic
+/// use ordain::sync::Arc;
+/// use ordain::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+///
+/// ordain::check(|| {
+///     let x = Arc::new(AtomicUsize::new(0));
+///     let y = x.clone();
+///     let other = ordain::thread::spawn(move || y.store(y.load(SeqCst) + 1, SeqCst));
+///     x.store(x.load(SeqCst) + 1, SeqCst);
+///     other.join().unwrap();
+///     assert_eq!(x.load(SeqCst), 2); // a lost update
+/// });
+/// ```
+#[track_caller]
+pub fn check(program: impl Fn() + 'static) {
+    Check::new().run(program).expect_no_finding();
+}
+
+/// A check and its options.
+///
+/// ```
+/// let report = ordain::Check::new().max_executions(10_000).seed(7).run(|| {
+///     // the program
+/// });
+/// println!("{report}");
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a check does nothing until it is run"]
+pub struct Check {
+    pub(crate) name: Option<String>,
+    strategy: Option<Strategy>,
+    bound: Option<Bound>,
+    max_executions: Option<u64>,
+    max_time: Option<Duration>,
+    seed: u64,
+    pct_depth: usize,
+    keep_going: bool,
+    stack_size: usize,
+    directory: Option<PathBuf>,
+    options: Options,
+}
+
+impl Default for Check {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Check {
+    /// A check with the default options: optimal search, no limits, stop at the first finding.
+    pub fn new() -> Self {
+        Self {
+            name: None,
+            strategy: None,
+            bound: None,
+            max_executions: None,
+            max_time: None,
+            seed: 0,
+            pct_depth: 3,
+            keep_going: false,
+            stack_size: 64 * 1024,
+            directory: Some(PathBuf::from(".ordain")),
+            options: Options::default(),
+        }
+    }
+
+    /// Names the check: its schedule files go into `.ordain/<name>/`. The default is the name of the test. Give one if a test
+    /// makes several checks.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// How schedules are chosen. The default is [`Strategy::Optimal`], or [`Strategy::Portfolio`] if there is a budget
+    /// (`max_executions`, `max_time`), so that a search that cannot finish still finds what sampling would find.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = Some(strategy);
+        self
+    }
+
+    /// Explores only schedules with at most this many preemptions, beginning with none. Most bugs need two or fewer; use it when
+    /// an exhaustive search takes too long. The search is a depth-first search that recognises states it has been in, which
+    /// is sound under a bound (race-driven reductions are not); it takes the place of an exhaustive strategy.
+    pub fn preemption_bound(mut self, most: u32) -> Self {
+        self.bound = Some(Bound::Preemptions(most));
+        self
+    }
+
+    /// Explores only schedules that differ from round-robin by at most this many delays. Fewer schedules than a preemption bound
+    /// of the same number; for programs with many threads.
+    pub fn delay_bound(mut self, most: u32) -> Self {
+        self.bound = Some(Bound::Delays(most));
+        self
+    }
+
+    /// Ends the check after that many executions, with the verdict `no finding` if it was not exhaustive by then. Samplers run
+    /// 10,000 executions if nothing else limits them.
+    pub fn max_executions(mut self, most: u64) -> Self {
+        self.max_executions = Some(most);
+        self
+    }
+
+    /// Ends the check after that much time, looked at after every execution.
+    pub fn max_time(mut self, most: Duration) -> Self {
+        self.max_time = Some(most);
+        self
+    }
+
+    /// Gives an execution up after that many steps since a thread last began or ended, with a finding. The default is a million. Raise
+    /// it for healthy programs with long-running threads; lower it to learn of endless loops sooner.
+    pub fn max_steps(mut self, most: usize) -> Self {
+        self.options.max_steps = most;
+        self
+    }
+
+    /// The seed of the samplers. The same seed gives the same executions.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// How many ordering constraints the bugs have that [`Strategy::Pct`] looks for. The default is three.
+    pub fn pct_depth(mut self, depth: usize) -> Self {
+        self.pct_depth = depth;
+        self
+    }
+
+    /// Whether to go on after a finding. By default a check stops at the first. Going on counts all executions that misbehave, keeps
+    /// one finding of each kind and place, and explores everything.
+    pub fn keep_going(mut self, keep_going: bool) -> Self {
+        self.keep_going = keep_going;
+        self
+    }
+
+    /// Lets waits on condition variables and `park` end without a reason, as their documentation permits. Finds `if` where
+    /// `while` is needed; makes more schedules.
+    pub fn spurious_wakeups(mut self, spurious: bool) -> Self {
+        self.options.spurious_wakeups = spurious;
+        self
+    }
+
+    /// Lets time pass only when no thread can do anything else. By default a timed wait may expire at any moment, because
+    /// a program that is right only because a sleep is long enough is wrong. Use it for programs whose time-outs are a last
+    /// resort that a correct run never needs.
+    pub fn kind_time(mut self, kind: bool) -> Self {
+        self.options.kind_time = kind;
+        self
+    }
+
+    /// How many idle rounds of a loop that yields, sleeps or times out are explored before the thread is taken to wait until
+    /// something it looks at changes. The default is two. Raise it if a loop gives up after more rounds than that and what
+    /// it does then matters.
+    pub fn spin_bound(mut self, rounds: u32) -> Self {
+        self.options.spin_bound = rounds.max(1);
+        self
+    }
+
+    /// The size of each thread's stack in bytes, 64 KiB by default; a guard page lies below it. Raise it if a thread overflows its
+    /// stack, which ends the process with a segmentation fault.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = bytes;
+        self
+    }
+
+    /// Where schedule files are written: `.ordain` by default, in the current directory. `None` writes no files; findings then
+    /// print their schedule.
+    pub fn schedule_directory(mut self, directory: Option<PathBuf>) -> Self {
+        self.directory = directory;
+        self
+    }
+
+    fn effective_strategy(&self) -> Strategy {
+        let budget = self.max_executions.is_some() || self.max_time.is_some();
+        self.strategy.unwrap_or(if budget { Strategy::Portfolio } else { Strategy::Optimal })
+    }
+
+    /// The name of the check: given, or that of the test that runs it.
+    fn effective_name(&self) -> String {
+        let given = self.name.clone();
+        given.or_else(|| std::thread::current().name().map(str::to_owned)).unwrap_or_else(|| "check".to_owned())
+    }
+
+    /// Runs the check.
+    ///
+    /// # Panics
+    /// If it is called inside a check, or with options that contradict each other.
+    #[track_caller]
+    pub fn run(self, program: impl Fn() + 'static) -> Report {
+        assert!(
+            !rt::active(),
+            "ordain: a check inside a check: the closure must contain the program only, not another ordain::check"
+        );
+        let strategy = self.effective_strategy();
+        assert!(
+            self.bound.is_none() || !strategy.samples(),
+            "ordain: a bound does not go with the strategy `{}`: bounds are for exhaustive search; leave one of the two out",
+            strategy.name()
+        );
+        rt::install_hook();
+        let name = self.effective_name();
+        let executor = Executor::new(self.options, self.stack_size, Rc::new(program));
+        let run = Run { check: &self, name, strategy, executor, started: Instant::now() };
+        match replay::requested(&run.name) {
+            Some(replay) => run.replay(replay),
+            None => run.explore(),
+        }
+    }
+}
+
+/// A check that runs.
+struct Run<'a> {
+    check: &'a Check,
+    name: String,
+    strategy: Strategy,
+    executor: Executor,
+    started: Instant,
+}
+
+impl Run<'_> {
+    fn make_strategy(&self) -> Box<dyn ordain_explore::Strategy> {
+        let seed = self.check.seed;
+        if let Some(bound) = self.check.bound {
+            return Box::new(Bounded::new(bound));
+        }
+        match self.strategy {
+            Strategy::Dfs => Box::new(Dfs::default()),
+            Strategy::Dpor => Box::new(Dpor::default()),
+            Strategy::Source => Box::new(Source::default()),
+            Strategy::Optimal => Box::new(Optimal::default()),
+            Strategy::Random => Box::new(Random::new(seed)),
+            Strategy::Urw => Box::new(Urw::new(seed)),
+            Strategy::Pct => Box::new(Pct::new(seed, self.check.pct_depth)),
+            Strategy::Pos => Box::new(Pos::new(seed)),
+            Strategy::Portfolio => Box::new(Portfolio::new(seed)),
+        }
+    }
+
+    fn explore(mut self) -> Report {
+        let mut strategy = self.make_strategy();
+        let (max_time, started) = (self.check.max_time, self.started);
+        let unlimited = self.check.max_executions.is_none() && max_time.is_none();
+        let most = match self.check.max_executions {
+            None if unlimited && self.strategy.samples() => DEFAULT_SAMPLES,
+            most => most.unwrap_or(u64::MAX),
+        };
+        let mut report = self.empty_report();
+        let mut total = Summary::default();
+        let mut skip = 0;
+        if most == 0 {
+            return report;
+        }
+        // The search is left at each finding, because confirming one runs the program again, and taken up behind it.
+        loop {
+            let found = RefCell::new(None);
+            let mut spun = false;
+            let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
+            let summary = search(&mut watch, &mut *strategy, &mut |target, summary| {
+                spun |= target.execution().spin_held;
+                let runs = skip + summary.executions + summary.blocked;
+                let over = runs >= most || max_time.is_some_and(|most| started.elapsed() >= most);
+                if over || found.borrow().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            report.spun |= spun;
+            total.executions += summary.executions;
+            total.blocked += summary.blocked;
+            total.steps += summary.steps;
+            total.threads = total.threads.max(summary.threads);
+            total.depth = total.depth.max(summary.depth);
+            total.exhausted = summary.exhausted;
+            skip = total.executions + total.blocked;
+            let Some(noticed) = found.into_inner() else { break };
+            report.failing += 1;
+            let invalid = matches!(noticed.kind, FindingKind::Nondeterminism);
+            let new = !report.findings.iter().any(|f: &Finding| f.is_like(&noticed));
+            if new && report.findings.len() < MOST_FINDINGS {
+                let finding = self.confirm(noticed, report.findings.len() + 1);
+                report.findings.push(finding);
+            }
+            let over = skip >= most || max_time.is_some_and(|most| started.elapsed() >= most);
+            if invalid || !self.check.keep_going || over {
+                break;
+            }
+        }
+        report.summary = total;
+        report.elapsed = started.elapsed();
+        let exhaustive = total.exhausted && strategy.coverage() == Coverage::Everything;
+        report.bound_reached = total.exhausted && strategy.coverage() == Coverage::Bound;
+        report.verdict = if !report.findings.is_empty() {
+            Verdict::Finding
+        } else if exhaustive {
+            Verdict::Verified
+        } else {
+            Verdict::NoFinding
+        };
+        report
+    }
+
+    fn empty_report(&self) -> Report {
+        Report {
+            name: self.name.clone(),
+            verdict: Verdict::NoFinding,
+            strategy: match self.check.bound {
+                Some(Bound::Preemptions(n)) => format!("preemption bound {n}"),
+                Some(Bound::Delays(n)) => format!("delay bound {n}"),
+                None => self.strategy.name().to_owned(),
+            },
+            summary: Summary::default(),
+            failing: 0,
+            findings: Vec::new(),
+            elapsed: Duration::ZERO,
+            spun: false,
+            bound_reached: false,
+            options: self.check.options,
+        }
+    }
+
+    /// Runs a finding's schedule again: only what happens again is shown as it is.
+    fn confirm(&mut self, noticed: Noticed, number: usize) -> Finding {
+        if matches!(noticed.kind, FindingKind::Nondeterminism) {
+            return self.describe(noticed, number);
+        }
+        let again = self.run_schedule(&noticed.prefix);
+        match again {
+            Some(again) if again.kind == noticed.kind => self.describe(again, number),
+            other => {
+                let what = other.as_ref().map_or("ended without it", |o| o.kind.title());
+                let message = format!(
+                    "{} was found, but the same schedule then {what}. {}",
+                    noticed.kind.title(),
+                    finding::NONDETERMINISM_ADVICE
+                );
+                let (kind, prefix) = (FindingKind::Nondeterminism, noticed.prefix);
+                self.describe(Noticed { kind, message, prefix, place: String::new() }, number)
+            }
+        }
+    }
+
+    fn run_schedule(&mut self, prefix: &[Planned]) -> Option<Noticed> {
+        let found = RefCell::new(None);
+        let mut policy = Lowest;
+        let mut plan = Plan::new(prefix, &mut policy);
+        Watch { target: &mut self.executor, races: Vec::new(), found: &found }.run(&mut plan);
+        found.into_inner()
+    }
+
+    /// Makes the finding that the last execution shows presentable, and writes its schedule.
+    fn describe(&self, noticed: Noticed, number: usize) -> Finding {
+        let context = finding::Context { check: &self.name, directory: self.check.directory.as_deref(), number };
+        finding::describe(&self.executor, noticed, &context)
+    }
+
+    /// Runs the schedule that the user asked for.
+    fn replay(mut self, replay: Replay) -> Report {
+        let mut report = self.empty_report();
+        report.strategy = format!("replay of {}", replay.source);
+        let schedule = match replay.schedule {
+            Ok(schedule) => schedule,
+            Err(reason) => panic!("ordain: cannot replay {}: {reason}", replay.source),
+        };
+        let transitions = schedule.transitions(self.executor.names_mut());
+        let prefix: Vec<Planned> = transitions.into_iter().map(|transition| Planned { transition, op: None }).collect();
+        let noticed = self.run_schedule(&prefix);
+        report.summary.executions = 1;
+        report.summary.steps = self.executor.execution().steps.len() as u64;
+        report.summary.depth = self.executor.execution().steps.len();
+        report.summary.threads = self.executor.execution().spawned_by.len();
+        report.elapsed = self.started.elapsed();
+        if let Some(mut noticed) = noticed {
+            report.failing = 1;
+            if let End::Diverged(divergence) = &self.executor.execution().end {
+                noticed.message = finding::departure(&self.executor, divergence, schedule.get("found"));
+            }
+            report.findings.push(self.describe(noticed, 0));
+            report.verdict = Verdict::Finding;
+        }
+        report
+    }
+}
+
+/// What an execution showed, before it is confirmed and described.
+pub(crate) struct Noticed {
+    pub(crate) kind: FindingKind,
+    pub(crate) message: String,
+    /// Where it happened, to tell findings of one kind apart.
+    pub(crate) place: String,
+    pub(crate) prefix: Vec<Planned>,
+}
+
+/// Looks at every execution for misbehaviour.
+struct Watch<'a> {
+    target: &'a mut Executor,
+    races: Vec<ordain_model::DataRace>,
+    found: &'a RefCell<Option<Noticed>>,
+}
+
+impl Target for Watch<'_> {
+    fn run(&mut self, plan: &mut Plan<'_>) {
+        self.target.run(plan);
+        if let Some(noticed) = finding::notice(self.target, &mut self.races) {
+            self.found.replace(Some(noticed));
+        }
+    }
+
+    fn execution(&self) -> &ordain_model::Execution {
+        self.target.execution()
+    }
+
+    fn names(&self) -> &ordain_model::Names {
+        self.target.names()
+    }
+}

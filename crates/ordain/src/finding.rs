@@ -1,0 +1,206 @@
+//! Findings: what misbehaved, shown so that a person can act on it.
+
+mod render;
+mod store;
+
+use crate::check::Noticed;
+use crate::rt::{Executor, Panicked};
+use ordain_explore::{Target, prefix_of};
+use ordain_model::{DataRace, Divergence, End, Misuse, races};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// A thread panicked, and nobody joined it to learn so.
+    Panic,
+    /// Threads are left, and none can go on.
+    Deadlock,
+    /// Two accesses to plain memory, one a write, that nothing orders.
+    DataRace,
+    /// Threads go round in circles and change nothing.
+    Livelock,
+    /// Too many steps without a thread beginning or ending.
+    StepLimit,
+    /// A primitive was used wrongly.
+    Misuse,
+    /// A thread ended while it held a lock.
+    LockHeldAtExit,
+    /// The program does not do the same under the same schedule, so nothing can be said about it.
+    Nondeterminism,
+}
+
+impl FindingKind {
+    /// The word for it.
+    pub fn title(&self) -> &'static str {
+        match self {
+            Self::Panic => "panic",
+            Self::Deadlock => "deadlock",
+            Self::DataRace => "data race",
+            Self::Livelock => "livelock",
+            Self::StepLimit => "step limit",
+            Self::Misuse => "misuse",
+            Self::LockHeldAtExit => "lock held at exit",
+            Self::Nondeterminism => "nondeterminism",
+        }
+    }
+}
+
+/// What to do about a program that is not deterministic.
+pub(crate) const NONDETERMINISM_ADVICE: &str = "A checked program must do the same whenever its threads move in the same \
+     order: look for real time, random numbers, addresses, iteration over HashMap, state that survives from one execution to \
+     the next (statics of std, values captured by the closure), and types of std where ordain's are needed";
+
+/// A confirmed misbehaviour with its schedule. Its `Display` is the whole story.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub(crate) kind: FindingKind,
+    pub(crate) message: String,
+    pub(crate) place: String,
+    pub(crate) steps: usize,
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) replay: String,
+    pub(crate) text: String,
+}
+
+impl Finding {
+    /// What went wrong.
+    pub fn kind(&self) -> &FindingKind {
+        &self.kind
+    }
+
+    /// What happened, in a sentence or two.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Number of steps of its schedule.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// The schedule file, if one could be written.
+    pub fn schedule_file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The value of the variable `ORDAIN_REPLAY` that replays it.
+    pub fn replay_value(&self) -> &str {
+        &self.replay
+    }
+
+    /// Whether another execution showed the same thing at the same place.
+    pub(crate) fn is_like(&self, noticed: &Noticed) -> bool {
+        self.kind == noticed.kind && self.place == noticed.place
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Where findings of a check go.
+pub(crate) struct Context<'a> {
+    pub(crate) check: &'a str,
+    pub(crate) directory: Option<&'a Path>,
+    /// The number of the finding in its check; zero when a schedule is replayed and no file is to be written.
+    pub(crate) number: usize,
+}
+
+/// Looks at the last execution for misbehaviour.
+pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<Noticed> {
+    let execution = executor.execution();
+    if !execution.plain.is_empty() {
+        races::find(execution, found);
+    } else {
+        found.clear();
+    }
+    let notice = |kind, message, place: String| Some(Noticed { kind, message, place, prefix: prefix_of(execution) });
+    if let End::Diverged(divergence) = &execution.end {
+        let message = divergence_message(executor, divergence);
+        return notice(FindingKind::Nondeterminism, message, String::new());
+    }
+    if let Some(race) = found.first() {
+        let place = format!("{:?} {:?}", race.first.site, race.second.site);
+        return notice(FindingKind::DataRace, render::race(executor, race), place);
+    }
+    if let Some(panic) = executor.panics().first() {
+        let place = format!("{:?} {}", panic.location, panic.message);
+        return notice(FindingKind::Panic, panic_message(executor, panic), place);
+    }
+    if let Some(at) = execution.misuses.first() {
+        let kind = match at.misuse {
+            Misuse::LockHeldAtExit(_) => FindingKind::LockHeldAtExit,
+            _ => FindingKind::Misuse,
+        };
+        let step = &execution.steps[at.step as usize];
+        let message =
+            format!("{} {}", render::thread(executor, step.thread), at.misuse.explain(&step.op, executor.names()));
+        return notice(kind, message, format!("{:?} {:?}", at.misuse, step.site));
+    }
+    match &execution.end {
+        End::Deadlock(deadlock) => {
+            let waiting: Vec<_> = deadlock.waiters.iter().map(|w| (w.thread, w.site)).collect();
+            notice(FindingKind::Deadlock, render::deadlock(executor, deadlock), format!("{waiting:?}"))
+        }
+        End::Livelock { loops } => {
+            notice(FindingKind::Livelock, render::livelock(executor, loops), format!("{loops:?}"))
+        }
+        End::StepLimit => notice(FindingKind::StepLimit, render::step_limit(executor), String::new()),
+        _ => None,
+    }
+}
+
+fn panic_message(executor: &Executor, panic: &Panicked) -> String {
+    let place = match &panic.location {
+        Some((file, line, column)) => format!(" at {file}:{line}:{column}"),
+        None => String::new(),
+    };
+    let mut text = format!("{} panicked{place}: {}", render::thread(executor, panic.thread), panic.message);
+    if let End::Deadlock(deadlock) = &executor.execution().end {
+        text.push_str("\nand then no thread could go on:\n");
+        text.push_str(&render::deadlock(executor, deadlock));
+    }
+    text
+}
+
+fn divergence_message(executor: &Executor, divergence: &Divergence) -> String {
+    format!(
+        "the program did something else than before at step {}, after the same steps: {}. {NONDETERMINISM_ADVICE}",
+        divergence.step,
+        render::difference(executor, divergence)
+    )
+}
+
+/// What to say when a program departs from a schedule that the user gave.
+pub(crate) fn departure(executor: &Executor, divergence: &Divergence, found: Option<&str>) -> String {
+    let found = found.map_or_else(String::new, |f| format!(" (it showed: {f})"));
+    format!(
+        "the program departs from the schedule{found} at step {}: {}. The program has changed since, or it is not deterministic",
+        divergence.step,
+        render::difference(executor, divergence)
+    )
+}
+
+/// Makes a finding of what the last execution showed, and writes its schedule file.
+pub(crate) fn describe(executor: &Executor, noticed: Noticed, context: &Context<'_>) -> Finding {
+    let Noticed { kind, message, place, .. } = noticed;
+    let schedule = store::schedule(executor, context.check, &kind, &message);
+    let stored = match (context.number, context.directory) {
+        (0, _) | (_, None) => Ok(None),
+        (number, Some(directory)) => store::write(executor, &schedule, directory, context.check, number).map(Some),
+    };
+    let inline = || crate::replay::format_inline(context.check, &schedule);
+    let (file, replay, trouble) = match stored {
+        Ok(Some(path)) => (Some(path.clone()), path.display().to_string(), None),
+        Ok(None) => (None, inline(), None),
+        Err(error) => (None, inline(), Some(error)),
+    };
+    let text = render::finding(executor, &kind, &message, context, &replay, trouble.as_deref());
+    let steps = executor.execution().steps.len();
+    Finding { kind, message, place, steps, file, replay, text }
+}

@@ -1,0 +1,71 @@
+//! Schedule files of findings.
+
+use super::{FindingKind, render};
+use crate::rt::Executor;
+use ordain_explore::Target;
+use ordain_model::{Schedule, Step};
+use std::fs;
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The schedule of the last execution, with its header.
+pub(super) fn schedule(executor: &Executor, check: &str, kind: &FindingKind, message: &str) -> Schedule {
+    let mut schedule = Schedule::default();
+    let mut put = |key: &str, value: String| schedule.header.push((key.to_owned(), value));
+    put("program", check.to_owned());
+    put("found", format!("{}: {}", kind.title(), message.lines().next().unwrap_or_default()));
+    put("level", "ordain types, sequential consistency".to_owned());
+    put("ordain", env!("CARGO_PKG_VERSION").to_owned());
+    if let Some(fingerprint) = binary_fingerprint() {
+        put("binary", format!("{fingerprint:016x}"));
+    }
+    schedule.set_steps(executor.execution().steps.iter().map(Step::transition), executor.names());
+    schedule
+}
+
+/// A fingerprint of the running binary, to tell whether a schedule was made by it.
+fn binary_fingerprint() -> Option<u64> {
+    let mut file = fs::File::open(std::env::current_exe().ok()?).ok()?;
+    let mut hasher = DefaultHasher::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Some(hasher.finish()),
+            Ok(n) => hasher.write(&buffer[..n]),
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Writes the schedule to a file of its own, whole or not at all; gives its path.
+pub(super) fn write(
+    executor: &Executor,
+    schedule: &Schedule,
+    directory: &Path,
+    check: &str,
+    number: usize,
+) -> Result<PathBuf, String> {
+    // Names of tests have colons, those of checks may have anything.
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = check.replace("::", ".").chars().map(safe).collect();
+    let directory = directory.join(if name.trim_matches('.').is_empty() { "check".to_owned() } else { name });
+    let tell = |what: &Path| {
+        let what = what.display().to_string();
+        move |error: std::io::Error| format!("{what}: {error}")
+    };
+    fs::create_dir_all(&directory).map_err(tell(&directory))?;
+    let path = directory.join(format!("finding-{number}.ordain"));
+    let text = schedule.format(&mut |i| executor.execution().steps.get(i).map(|s| render::step(executor, s)));
+    let partial = directory.join(format!(".finding-{number}.{}.partial", std::process::id()));
+    let written = fs::File::create(&partial).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    let result = written.and_then(|()| fs::rename(&partial, &path)).map_err(tell(&path));
+    if result.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    // Whoever replays may be in another directory.
+    result.map(|()| fs::canonicalize(&path).unwrap_or(path))
+}
