@@ -6,7 +6,7 @@ mod tool {
     pub use ordain::thread;
     pub use std::sync::Arc;
 }
-#[path = "../../../bench/programs.rs"]
+#[path = "../../../benches/programs.rs"]
 mod programs;
 
 use ordain::{Check, Report, Strategy, Verdict};
