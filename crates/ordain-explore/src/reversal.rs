@@ -156,8 +156,13 @@ impl Reversals {
             self.partners.extend(trace.races(event).iter().filter(|e| !everything(**e as usize)));
         }
         if !primitives::competes(&mover.op, mover.held, &execution.state) {
+            if let Operation::Join { wait: Wait::Block, .. } = mover.op {
+                // Not before the thread has ended.
+                self.partners.retain(|e| execution.steps[*e as usize].op != Operation::Exit);
+            }
             return;
         }
+        self.partners.retain(|e| !releases(&execution.steps[*e as usize].op));
         let mut footprint = core::mem::take(&mut self.footprint);
         match mover.event {
             Some(event) => footprint = Footprint::from_slice(execution.footprint(event)),
@@ -178,9 +183,9 @@ impl Reversals {
                 // All accesses before it are known too.
                 break;
             }
-            let step = access.step as u32;
-            if !known && execution.steps[access.step].thread != mover.thread && !self.partners.contains(&step) {
-                self.partners.push(step);
+            let (step, number) = (&execution.steps[access.step], access.step as u32);
+            if !known && step.thread != mover.thread && !releases(&step.op) && !self.partners.contains(&number) {
+                self.partners.push(number);
             }
         }
     }
@@ -315,6 +320,18 @@ impl Reversals {
             self.events = events;
         }
     }
+}
+
+/// Whether an operation gives back a lock: before it, the lock is held, so nobody who waits for the lock can go first.
+fn releases(op: &Operation) -> bool {
+    matches!(
+        op,
+        Operation::Unlock { .. }
+            | Operation::ReadUnlock { .. }
+            | Operation::WriteUnlock { .. }
+            | Operation::QueueWait { .. }
+            | Operation::OnceEnd { .. }
+    )
 }
 
 /// Whether an operation has one outcome and the same footprint wherever it is executed.

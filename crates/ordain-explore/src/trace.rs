@@ -50,24 +50,23 @@ impl Trace {
         let width = execution.spawned_by.len();
         let kept = if width > self.clocks.width() {
             self.last_of.resize(width, NONE);
-            self.truncate(execution, 0);
+            self.truncate(0);
             self.clocks.reset(width);
             0
         } else {
             kept.min(self.threads.len())
         };
-        self.truncate(execution, kept);
-        let objects = execution.accesses.iter().filter(|a| **a != Access::EVERYTHING).map(|a| a.object().index() + 1);
-        let most = objects.max().unwrap_or(0);
-        if self.heads.len() < most {
-            self.heads.resize(most, (NONE, NONE));
+        self.truncate(kept);
+        let objects = execution.state.object_count();
+        if self.heads.len() < objects {
+            self.heads.resize(objects, (NONE, NONE));
         }
         for step in kept..execution.steps.len() {
             self.push(execution, step);
         }
     }
 
-    fn truncate(&mut self, _execution: &Execution, kept: usize) {
+    fn truncate(&mut self, kept: usize) {
         while self.threads.len() > kept {
             let step = self.threads.len() - 1;
             let thread = self.threads[step] as usize;

@@ -4,7 +4,9 @@
 //! and *applied*, and its thread goes on to its next announcement. Announcing only stores the operation, so the order of
 //! announcements does not matter; listing changes nothing; applying is deterministic.
 
-use crate::execution::{Divergence, End, Execution, PendingOp, PlainAccess, PlainKind, Site, Step, Transition};
+use crate::execution::{
+    Divergence, End, Execution, PendingOp, PlainAccess, PlainKind, Site, Step, Transition, Watching,
+};
 use crate::finding::{Deadlock, MisuseAt, Waiter};
 use crate::footprint::{Access, Footprint};
 use crate::idle::{Idle, Version};
@@ -321,42 +323,33 @@ impl Arbiter {
             let robust = robust.filter(|h| state.fixed.param(h.object) & primitives::ROBUST != 0);
             footprint.extend(robust.map(|h| Access::write(h.object)));
         }
-        let (mut watched, mut watched_writes, mut own_writes) = (0u64, 0u64, 0u64);
         if pending.released {
             footprint.insert(0, Access::EVERYTHING);
         }
         let own_end = footprint.len();
+        let number = self.execution.steps.len();
+        let mut own_writes = u64::MAX;
         if pending.held {
+            let watching = watch(number as u32, &self.threads[thread.index()].idle, &mut footprint);
+            own_writes = watching.own_writes;
             self.execution.spin_held = true;
-            let writes = footprint.iter().enumerate().filter(|(_, a)| a.is_write());
-            own_writes = writes.fold(0, |mask, (i, _)| mask | 1 << i);
-            for access in self.threads[thread.index()].idle.watched() {
-                let place = footprint.iter().position(|a| a.object() == access.object()).unwrap_or_else(|| {
-                    footprint.push(access);
-                    footprint.len() - 1
-                });
-                if access.is_write() {
-                    footprint[place] = access;
-                    watched_writes |= 1 << place;
-                }
-                watched |= 1 << place;
+            self.execution.watching.push(watching);
+        }
+        let first_access = self.execution.accesses.len() as u32;
+        let first_object = usize::from(pending.released);
+        let mut versions: smallvec::SmallVec<[Version; 4]> = smallvec::SmallVec::new();
+        for (i, access) in footprint.iter().enumerate() {
+            let known = *access != Access::EVERYTHING;
+            self.execution.accesses.push(*access);
+            self.execution.before.push(if known { self.execution.state.word(access.object()) } else { 0 });
+            if known && i < own_end {
+                versions.push(self.versions[access.object().index()]);
             }
         }
-        let number = self.execution.steps.len();
-        let first_access = self.execution.accesses.len() as u32;
-        let objects = &footprint[usize::from(pending.released)..own_end];
-        let mut versions: smallvec::SmallVec<[Version; 4]> = smallvec::SmallVec::new();
-        for access in &footprint {
-            self.execution.accesses.push(*access);
-            let known = *access != Access::EVERYTHING;
-            self.execution.before.push(if known { self.execution.state.word(access.object()) } else { 0 });
-        }
-        versions.extend(objects.iter().map(|a| self.versions[a.object().index()]));
-
         let (outcome, misuse) = primitives::apply(&op, thread, choice, &mut self.execution.state);
-        let idle = &self.threads[thread.index()].idle;
-        let changes = !idle.leaves_unchanged(&op, outcome, pending.site, self.options.spin_bound);
-        let step = Step {
+        let entry = &mut self.threads[thread.index()];
+        let changes = !entry.idle.leaves_unchanged(&op, outcome, pending.site, self.options.spin_bound);
+        self.execution.steps.push(Step {
             thread,
             choice,
             choices,
@@ -364,54 +357,51 @@ impl Arbiter {
             outcome,
             site: pending.site,
             held: pending.held,
-            watched,
-            watched_writes,
-            own_writes,
             changes,
             first_access,
             access_count: footprint.len() as u32,
-        };
-        self.execution.steps.push(step);
+        });
         if let Some(misuse) = misuse {
             self.execution.misuses.push(MisuseAt { misuse, step: number as u32 });
         }
-        let written = first_access as usize + usize::from(pending.released);
+        let objects = &footprint[first_object..own_end];
         for (i, access) in objects.iter().enumerate() {
-            let version = &mut self.versions[access.object().index()];
-            let own_write =
-                access.is_write() && (!pending.held || own_writes >> (written + i - first_access as usize) & 1 == 1);
-            if own_write && changes {
-                *version = Version { writes: version.writes + 1, commuting: 0 };
+            let place = first_object + i;
+            let object = access.object();
+            let version = &mut self.versions[object.index()];
+            if access.is_write() && (!pending.held || own_writes >> place & 1 == 1) {
+                if changes {
+                    *version = Version { writes: version.writes + 1, commuting: 0 };
+                }
             } else if !access.is_write()
-                && self.execution.before[written + i] != self.execution.state.word(access.object())
+                && self.execution.before[first_access as usize + place] != self.execution.state.word(object)
             {
                 version.commuting += 1;
             }
         }
-        let entry = &mut self.threads[thread.index()];
-        entry.idle.note(&step, objects, &versions, &self.versions);
+        entry.idle.note(&op, outcome, pending.site, objects, &versions, &self.versions);
         if self.time_used {
             pass_time(&mut entry.time, objects, &mut self.times);
         }
         self.footprint = footprint;
-        self.follow_up(&step, number);
+        self.follow_up(&op, thread, outcome, number);
         outcome
     }
 
     /// What an executed step means beyond its objects: threads come and go, channels grow.
-    fn follow_up(&mut self, step: &Step, number: usize) {
-        match step.op {
+    fn follow_up(&mut self, op: &Operation, thread: ThreadId, outcome: Outcome, number: usize) {
+        match *op {
             Operation::Spawn { child } => {
                 self.start_thread(child, number as u32);
-                self.threads[child.index()].time = self.threads[step.thread.index()].time;
+                self.threads[child.index()].time = self.threads[thread.index()].time;
                 self.progress = number;
             }
             Operation::Exit => {
-                self.alive.retain(|t| *t != step.thread);
+                self.alive.retain(|t| *t != thread);
                 self.progress = number;
             }
             Operation::Send { channel, .. } | Operation::Receive { channel, .. } => {
-                if let Some(message) = step.outcome.message() {
+                if let Some(message) = outcome.message() {
                     self.extend_channel(channel, u64::from(message) + 1);
                 }
             }
@@ -509,6 +499,26 @@ impl Arbiter {
         deadlock.find_cycle();
         deadlock
     }
+}
+
+/// Adds what a held thread watches to the footprint of its step.
+#[cold]
+fn watch(step: u32, idle: &Idle, footprint: &mut Footprint) -> Watching {
+    let writes = footprint.iter().enumerate().filter(|(_, a)| a.is_write());
+    let own_writes = writes.fold(0, |mask, (i, _)| mask | 1 << i);
+    let mut watching = Watching { step, watched: 0, watched_writes: 0, own_writes };
+    for access in idle.watched() {
+        let place = footprint.iter().position(|a| a.object() == access.object()).unwrap_or_else(|| {
+            footprint.push(access);
+            footprint.len() - 1
+        });
+        if access.is_write() {
+            footprint[place] = access;
+            watching.watched_writes |= 1 << place;
+        }
+        watching.watched |= 1 << place;
+    }
+    watching
 }
 
 /// Virtual time follows the happens-before relation, so it is the same in all executions of a class.

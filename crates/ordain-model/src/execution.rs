@@ -44,12 +44,6 @@ pub struct Step {
     pub site: Site,
     /// Whether the thread was announced as a spinning one, to go on only if something that it watches has changed.
     pub held: bool,
-    /// Which of its accesses, by place, are to objects that it watches.
-    pub(crate) watched: u64,
-    /// Which of those it watches for any change, also for such as commute.
-    pub(crate) watched_writes: u64,
-    /// Which of its accesses, by place, are writes of its own, if it was held.
-    pub(crate) own_writes: u64,
     /// Whether it changes something, as far as threads that spin on its objects can tell.
     pub(crate) changes: bool,
     /// First of its accesses in [`Execution::accesses`].
@@ -63,6 +57,18 @@ impl Step {
     pub fn transition(&self) -> Transition {
         Transition { thread: self.thread, choice: self.choice }
     }
+}
+
+/// What a step of a held thread watches, as masks over the places of its accesses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watching {
+    pub(crate) step: u32,
+    /// Accesses to objects that it watches.
+    pub(crate) watched: u64,
+    /// Those that it watches for any change, also for such as commute.
+    pub(crate) watched_writes: u64,
+    /// Accesses that are writes of its own.
+    pub(crate) own_writes: u64,
 }
 
 /// How an execution ended.
@@ -157,6 +163,8 @@ pub struct Execution {
     pub spawned_by: Vec<u32>,
     /// State of all objects at the end.
     pub state: State,
+    /// What the steps of held threads watch, in order of steps.
+    pub(crate) watching: Vec<Watching>,
     /// Whether a spinning thread was held back: not every number of idle rounds was explored.
     pub spin_held: bool,
 }
@@ -176,18 +184,23 @@ impl Execution {
         s.first_access as usize..(s.first_access + s.access_count) as usize
     }
 
+    fn watching(&self, step: usize) -> Option<&Watching> {
+        let place = self.watching.binary_search_by_key(&(step as u32), |w| w.step).ok()?;
+        Some(&self.watching[place])
+    }
+
     /// The objects that the thread of a held step watches, as accesses of the kind that it looks with.
     pub fn watched(&self, step: usize) -> impl Iterator<Item = Access> + '_ {
-        let (mask, writes) = (self.steps[step].watched, self.steps[step].watched_writes);
+        let (mask, writes) = self.watching(step).map_or((0, 0), |w| (w.watched, w.watched_writes));
         let places = self.footprint(step).iter().enumerate().filter(move |(i, _)| mask >> i & 1 == 1);
         places.map(move |(i, a)| if writes >> i & 1 == 1 { *a } else { Access::read(a.object()) })
     }
 
     /// Whether a step changes an object by a write, as far as threads that spin on the object can tell.
     pub fn changes_by_write(&self, step: usize, object: ObjectId) -> bool {
-        let s = &self.steps[step];
         let place = self.footprint(step).iter().position(|a| *a == Access::write(object));
-        s.changes && place.is_some_and(|i| !s.held || s.own_writes >> i & 1 == 1)
+        let own = |i: usize| self.watching(step).is_none_or(|w| w.own_writes >> i & 1 == 1);
+        self.steps[step].changes && place.is_some_and(own)
     }
 
     /// The decisions of this execution.
@@ -212,6 +225,7 @@ impl Execution {
         self.spawned_by.clear();
         self.state.fixed.lists.clear();
         self.state.holds.clear();
+        self.watching.clear();
         self.spin_held = false;
     }
 }

@@ -5,7 +5,7 @@
 //! *held*: it goes on when an object that it watches changes, or when nobody else can go on. So a loop that waits for
 //! a flag is explored in finitely many executions, and one that waits for ever is found.
 
-use crate::execution::{Site, Step};
+use crate::execution::Site;
 use crate::footprint::Access;
 use crate::operation::{Operation, Outcome, Wait};
 use alloc::vec::Vec;
@@ -152,14 +152,22 @@ impl Idle {
     }
 
     /// Takes note of a step of the thread, given its accesses, the versions that their objects had before and have now.
-    pub(crate) fn note(&mut self, step: &Step, accesses: &[Access], before: &[Version], versions: &[Version]) {
-        let kind = counts(&step.op, step.outcome);
+    pub(crate) fn note(
+        &mut self,
+        op: &Operation,
+        outcome: Outcome,
+        site: Site,
+        accesses: &[Access],
+        before: &[Version],
+        versions: &[Version],
+    ) {
+        let kind = counts(op, outcome);
         if kind == Counts::Progress || self.watched.len() > MOST_WATCHED {
             self.reset();
             return;
         }
         let lap_ends = kind == Counts::Looks
-            && accesses.iter().any(|a| self.in_lap().any(|w| w.access.object() == a.object() && w.site == step.site));
+            && accesses.iter().any(|a| self.in_lap().any(|w| w.access.object() == a.object() && w.site == site));
         if lap_ends {
             self.end_lap();
         }
@@ -176,7 +184,7 @@ impl Idle {
                     // Someone else changed it since: it gets one lap to look round, and no new free rounds.
                     self.watched.clear();
                     self.releases = 0;
-                    self.watched.push(Watched { access: *access, version, site: step.site, lap });
+                    self.watched.push(Watched { access: *access, version, site, lap });
                 }
                 Some(seen) => {
                     if access.is_write() {
@@ -184,19 +192,19 @@ impl Idle {
                     } else {
                         version.commuting = seen.version.commuting + own;
                     }
-                    (seen.version, seen.site, seen.lap) = (version, step.site, lap);
+                    (seen.version, seen.site, seen.lap) = (version, site, lap);
                 }
-                None => self.watched.push(Watched { access: *access, version, site: step.site, lap }),
+                None => self.watched.push(Watched { access: *access, version, site, lap }),
             }
         }
         self.rereads += u32::from(lap_ends);
-        if !self.sites.contains(&step.site) {
-            self.sites.push(step.site);
+        if !self.sites.contains(&site) {
+            self.sites.push(site);
         }
         if kind == Counts::Idle {
-            match self.rounds.iter_mut().find(|r| r.0 == step.site) {
+            match self.rounds.iter_mut().find(|r| r.0 == site) {
                 Some(round) => round.1 += 1,
-                None => self.rounds.push((step.site, 1)),
+                None => self.rounds.push((site, 1)),
             }
             self.end_lap();
         }

@@ -91,6 +91,11 @@ impl View for State {
 }
 
 impl State {
+    /// One more than the highest number of an object.
+    pub fn object_count(&self) -> usize {
+        self.words.len()
+    }
+
     #[inline]
     pub(crate) fn set(&mut self, object: ObjectId, word: u64) {
         self.words[object.index()] = word;

@@ -52,6 +52,34 @@ pub mod time;
 
 pub use check::{Check, Strategy, check};
 pub use finding::{Finding, FindingKind};
+/// Makes a function a test that checks it: every inequivalent schedule of its body is explored.
+///
+/// Short for a `#[test]` that calls [`check`], with the options of [`Check`] in parentheses. The check has the name of the
+/// test, so a finding is replayed by the line that it prints, whatever the number of test threads.
+///
+/// ```
+/// use ordain::sync::{Arc, Mutex};
+///
+/// #[ordain::test]
+/// fn two_threads_count_to_two() {
+///     let count = Arc::new(Mutex::new(0));
+///     let other = {
+///         let count = count.clone();
+///         ordain::thread::spawn(move || *count.lock().unwrap() += 1)
+///     };
+///     *count.lock().unwrap() += 1;
+///     other.join().unwrap();
+///     assert_eq!(*count.lock().unwrap(), 2);
+/// }
+///
+/// #[ordain::test(strategy = "pct", max_executions = 1000, seed = 7)]
+/// fn many_threads_count() -> Result<(), String> {
+///     // the program
+///     Ok(())
+/// }
+/// ```
+///
+pub use ordain_macros::test;
 pub use report::{Report, Verdict};
 
 /// Picks a number below `n`, and explores every pick: data nondeterminism.

@@ -88,12 +88,12 @@ impl Optimal {
     /// Goes back to the deepest state that has something left, and plans its first sequence.
     fn backtrack(&mut self, execution: &Execution) {
         for depth in (0..execution.steps.len()).rev() {
-            let step = &execution.steps[depth];
-            let footprint = Footprint::from_slice(execution.footprint(depth));
-            self.nodes[depth].sleep.push(Sleeper { transition: step.transition(), footprint });
             if self.nodes[depth].tree == NO_TREE {
                 continue;
             }
+            let transition = execution.steps[depth].transition();
+            let footprint = Footprint::from_slice(execution.footprint(depth));
+            self.nodes[depth].sleep.push(Sleeper { transition, footprint });
             self.kept = depth;
             let known = self.prefix.len().min(depth);
             self.prefix.truncate(known);
