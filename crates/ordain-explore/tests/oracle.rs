@@ -9,8 +9,9 @@ use ordain_explore::Strategy;
 use ordain_explore::strategy::{Bound, Bounded, Dfs, Dpor, Optimal, Source};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Programs with more schedules than this are passed over.
-const MOST_SCHEDULES: u64 = 3_000;
+/// Programs with more schedules than this are passed over; a few larger ones are looked at.
+const MOST_SCHEDULES: u64 = 1_000;
+const MOST_OF_LARGE: u64 = 5_000;
 
 /// What is wrong with a strategy's exploration, compared with the oracle's.
 fn compare(name: &str, oracle: &Explored, found: &Explored) -> Result<(), String> {
@@ -40,8 +41,11 @@ fn runs_no_class_twice(name: &str, found: &Explored) -> Result<(), String> {
 }
 
 /// Checks one program; `None` if it has too many schedules.
-fn check(program: &Program, bounded: bool) -> Option<Result<(), String>> {
-    let oracle = explore(program, &mut Dfs::default(), MOST_SCHEDULES);
+fn check(program: &Program, seed: u64) -> Option<Result<(), String>> {
+    let most = if seed % 16 == 5 { MOST_OF_LARGE } else { MOST_SCHEDULES };
+    // Bounded search goes through everything once for each level, so it takes part now and then.
+    let bounded = seed % 8 < 2;
+    let oracle = explore(program, &mut Dfs::default(), most);
     if oracle.limited {
         return None;
     }
@@ -53,7 +57,7 @@ fn check_exhaustive(program: &Program, oracle: &Explored) -> Result<(), String> 
     if oracle.inconsistent {
         return Err("executions of one class end in different states".into());
     }
-    let limit = 4 * MOST_SCHEDULES;
+    let limit = 4 * MOST_OF_LARGE;
     let mut optimal = Optimal::default();
     let found = explore(program, &mut optimal, limit);
     compare("optimal", oracle, &found)?;
@@ -73,7 +77,7 @@ fn check_exhaustive(program: &Program, oracle: &Explored) -> Result<(), String> 
 fn check_bounded(program: &Program, oracle: &Explored) -> Result<(), String> {
     for bound in [Bound::Preemptions(99), Bound::Delays(99)] {
         let mut bounded = Bounded::new(bound);
-        let found = explore(program, &mut bounded, 100 * MOST_SCHEDULES);
+        let found = explore(program, &mut bounded, 100 * MOST_OF_LARGE);
         compare("bounded", oracle, &found)?;
         if bounded.coverage() != ordain_explore::Coverage::Everything {
             return Err("bounded: not exhaustive with a large bound".into());
@@ -83,8 +87,8 @@ fn check_bounded(program: &Program, oracle: &Explored) -> Result<(), String> {
 }
 
 /// As `check`, with panics as failures.
-fn check_caught(program: &Program, bounded: bool) -> Option<Result<(), String>> {
-    let result = catch_unwind(AssertUnwindSafe(|| check(program, bounded)));
+fn check_caught(program: &Program, seed: u64) -> Option<Result<(), String>> {
+    let result = catch_unwind(AssertUnwindSafe(|| check(program, seed)));
     result.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -113,8 +117,7 @@ fn exhaustive_strategies_reach_exactly_what_plain_search_reaches() {
                     && failures.lock().expect("no panic").len() < 5
                 {
                     let program = random::program(seed);
-                    // Bounded search goes through everything once for each level, so it takes part now and then.
-                    if let Some(result) = check_caught(&program, seed % 8 < 2) {
+                    if let Some(result) = check_caught(&program, seed) {
                         checked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                         if let Err(why) = result {
                             failures.lock().expect("no panic").push((seed, why, program));
@@ -128,8 +131,8 @@ fn exhaustive_strategies_reach_exactly_what_plain_search_reaches() {
     let _ = std::panic::take_hook();
     let failures = failures.into_inner().expect("no panic");
     for (seed, why, program) in &failures {
-        let small = random::shrink(program, &|p| matches!(check_caught(p, true), Some(Err(_))));
-        let why_small = check_caught(&small, true).and_then(Result::err).unwrap_or_default();
+        let small = random::shrink(program, &|p| matches!(check_caught(p, *seed), Some(Err(_))));
+        let why_small = check_caught(&small, *seed).and_then(Result::err).unwrap_or_default();
         eprintln!("seed {seed}: {why}\nshrunk: {why_small}\n{small:?}\n");
     }
     assert!(failures.is_empty(), "{} programs fail", failures.len());
