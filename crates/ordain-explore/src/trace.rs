@@ -232,3 +232,124 @@ pub(crate) struct ObjectAccess {
     /// Whether it writes.
     pub(crate) write: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Plan, Target};
+    use crate::search::Strategy;
+    use crate::strategy::Random;
+    use alloc::vec;
+    use ordain_model::{Arbiter, MemoryOrder, Names, ObjectKind, Operation, Options, Site, ThreadId, dependent};
+
+    /// Threads that load and store two cells, by the bits of a number.
+    struct Cells {
+        arbiter: Arbiter,
+        bits: u64,
+    }
+
+    const THREADS: usize = 4;
+    const STEPS: usize = 4;
+
+    impl Target for Cells {
+        fn run(&mut self, plan: &mut Plan<'_>) {
+            self.arbiter.begin();
+            let order = MemoryOrder::SeqCst;
+            let cells = [0; 2].map(|_| self.arbiter.create(ThreadId::MAIN, ObjectKind::Atomic, 0));
+            let mut done = [0; THREADS + 1];
+            let child = self.arbiter.next_child(ThreadId::MAIN);
+            let mut spawned = 1;
+            self.arbiter.announce(ThreadId::MAIN, Operation::Spawn { child }, Site(0));
+            while let Some(transition) = plan.next(&mut self.arbiter) {
+                self.arbiter.apply(transition);
+                let op = self.arbiter.execution().steps.last().map(|s| s.op);
+                let mut movers = vec![transition.thread];
+                if let Some(Operation::Spawn { child }) = op {
+                    movers.push(child);
+                }
+                if op == Some(Operation::Exit) {
+                    continue;
+                }
+                for thread in movers {
+                    let t = thread.index();
+                    let op = if t == 0 && spawned < THREADS {
+                        spawned += 1;
+                        Operation::Spawn { child: self.arbiter.next_child(ThreadId::MAIN) }
+                    } else if t == 0 || done[t] == STEPS {
+                        Operation::Exit
+                    } else {
+                        let bits = self.bits >> (2 * (t * STEPS + done[t]) % 61);
+                        done[t] += 1;
+                        let cell = cells[(bits & 1) as usize];
+                        if bits & 2 == 0 { Operation::Load { cell, order } } else { Operation::Store { cell, order } }
+                    };
+                    self.arbiter.announce(thread, op, Site(0));
+                }
+            }
+        }
+
+        fn execution(&self) -> &Execution {
+            self.arbiter.execution()
+        }
+
+        fn names(&self) -> &Names {
+            self.arbiter.names()
+        }
+    }
+
+    /// Happens-before by definition: the transitive closure of program order, spawning and dependence.
+    fn closure(execution: &Execution) -> Vec<Vec<bool>> {
+        let len = execution.steps.len();
+        let mut before = vec![vec![false; len]; len];
+        for j in 0..len {
+            for i in 0..j {
+                let (a, b) = (&execution.steps[i], &execution.steps[j]);
+                let spawns = matches!(a.op, Operation::Spawn { child } if child == b.thread);
+                let direct = a.thread == b.thread || spawns;
+                before[i][j] = direct || dependent(execution.footprint(i), execution.footprint(j));
+            }
+        }
+        for k in 0..len {
+            for i in 0..len {
+                for j in 0..len {
+                    before[i][j] |= before[i][k] && before[k][j];
+                }
+            }
+        }
+        before
+    }
+
+    #[test]
+    fn clocks_and_races_agree_with_their_definitions() {
+        for bits in 0..40u64 {
+            let bits = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mut target = Cells { arbiter: Arbiter::new(Options::default()), bits };
+            let mut strategy = Random::new(bits);
+            let mut trace = Trace::default();
+            let mut last: Vec<ordain_model::Transition> = Vec::new();
+            for _ in 0..20 {
+                if let Some(mut plan) = strategy.plan() {
+                    target.run(&mut plan);
+                }
+                let execution = target.execution();
+                strategy.learn(execution);
+                // What the two executions have in common is kept, as a search would keep it.
+                let schedule = execution.schedule();
+                let kept = schedule.iter().zip(&last).take_while(|(a, b)| a == b).count();
+                trace.update(execution, kept);
+                last = schedule;
+                let before = closure(execution);
+                for j in 0..execution.steps.len() {
+                    for i in 0..j {
+                        assert_eq!(trace.happens_before(i, j), before[i][j], "{i} before {j}");
+                        let between = (i + 1..j).any(|k| before[i][k] && before[k][j]);
+                        let other = execution.steps[i].thread != execution.steps[j].thread;
+                        let spawns = matches!(execution.steps[i].op, Operation::Spawn { .. });
+                        let race = other && !spawns && before[i][j] && !between;
+                        assert_eq!(trace.races(j).contains(&(i as u32)), race, "race of {i} and {j}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -129,7 +129,7 @@ impl Check {
             seed: 0,
             pct_depth: 3,
             keep_going: false,
-            stack_size: 64 * 1024,
+            stack_size: 256 * 1024,
             directory: Some(PathBuf::from(".ordain")),
             options: Options::default(),
         }
@@ -226,7 +226,7 @@ impl Check {
         self
     }
 
-    /// The size of each thread's stack in bytes, 64 KiB by default; a guard page lies below it. Raise it if a thread overflows its
+    /// The size of each thread's stack in bytes, 256 KiB by default; a guard page lies below it. Raise it if a thread overflows its
     /// stack, which ends the process with a segmentation fault.
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = bytes;

@@ -128,9 +128,11 @@ pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<N
         let place = format!("{:?} {:?}", race.first.site, race.second.site);
         return notice(FindingKind::DataRace, render::race(executor, race), place);
     }
-    if let Some(panic) = executor.panics().first() {
-        let place = format!("{:?} {}", panic.location, panic.message);
-        return notice(FindingKind::Panic, panic_message(executor, panic), place);
+    if let Some(last) = executor.panics().iter().position(|p| !p.observed) {
+        // A panic that was joined and led to this one (a join that is unwrapped) is where it began.
+        let panics = &executor.panics()[..=last];
+        let place = format!("{:?} {}", panics[0].location, panics[0].message);
+        return notice(FindingKind::Panic, panic_message(executor, panics), place);
     }
     if let Some(at) = execution.misuses.first() {
         let kind = match at.misuse {
@@ -155,12 +157,16 @@ pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<N
     }
 }
 
-fn panic_message(executor: &Executor, panic: &Panicked) -> String {
-    let place = match &panic.location {
-        Some((file, line, column)) => format!(" at {file}:{line}:{column}"),
-        None => String::new(),
-    };
-    let mut text = format!("{} panicked{place}: {}", render::thread(executor, panic.thread), panic.message);
+fn panic_message(executor: &Executor, panics: &[Panicked]) -> String {
+    let mut text = String::new();
+    for panic in panics {
+        let place = match &panic.location {
+            Some((file, line, column)) => format!(" at {file}:{line}:{column}"),
+            None => String::new(),
+        };
+        let then = if text.is_empty() { "" } else { "\nthen " };
+        text.push_str(&format!("{then}{} panicked{place}: {}", render::thread(executor, panic.thread), panic.message));
+    }
     if let End::Deadlock(deadlock) = &executor.execution().end {
         text.push_str("\nand then no thread could go on:\n");
         text.push_str(&render::deadlock(executor, deadlock));

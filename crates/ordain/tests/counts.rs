@@ -1,5 +1,6 @@
 //! Numbers of executions that must come out exactly, on the benchmark programs.
 
+#[allow(unreachable_pub)]
 mod tool {
     pub use ordain::sync::atomic::AtomicUsize;
     pub use ordain::sync::{Condvar, Mutex};
@@ -7,6 +8,7 @@ mod tool {
     pub use std::sync::Arc;
 }
 #[path = "../../../benches/programs.rs"]
+#[allow(dead_code, unreachable_pub)] // Not every program is run here.
 mod programs;
 
 use ordain::{Check, Report, Strategy, Verdict};

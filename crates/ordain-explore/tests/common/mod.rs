@@ -1,5 +1,5 @@
 //! A small language of concurrent programs, interpreted on the arbiter alone: the target of the property tests.
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)] // Each test file uses a part of it.
 
 use ordain_explore::{Class, Plan, Strategy, Summary, Target, class_of, search};
 use ordain_model::{
@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
+pub mod compare;
 pub mod random;
 
 pub const ORDER: MemoryOrder = MemoryOrder::SeqCst;

@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 /// Steps shown of a long schedule: the first and the last ones.
 const FIRST_SHOWN: usize = 40;
-const LAST_SHOWN: usize = 160;
+const LAST_SHOWN: usize = 40;
 
 /// The name of a thread, with the one that its Builder gave it.
 pub(super) fn thread(executor: &Executor, thread: ThreadId) -> String {
@@ -26,8 +26,14 @@ fn object(executor: &Executor, object: ObjectId) -> String {
     executor.names().object_name(object)
 }
 
+/// The place of a site in the user's own sources. Destructors are called from inside std, which tells nothing.
+fn place(site: Site) -> Option<String> {
+    let location = location(site).filter(|l| !l.file().starts_with("/rustc/"))?;
+    Some(format!("{}:{}:{}", location.file(), location.line(), location.column()))
+}
+
 fn at(site: Site) -> String {
-    location(site).map_or_else(String::new, |l| format!(" at {}:{}:{}", l.file(), l.line(), l.column()))
+    place(site).map_or_else(String::new, |place| format!(" at {place}"))
 }
 
 /// What an operation is, with its objects.
@@ -110,7 +116,7 @@ pub(super) fn deadlock(executor: &Executor, deadlock: &Deadlock) -> String {
 pub(super) fn livelock(executor: &Executor, loops: &[(ThreadId, Vec<Site>)]) -> String {
     let mut text = String::from("no thread makes progress, and these go round for ever, changing nothing:");
     for (spinning, sites) in loops {
-        let places: Vec<String> = sites.iter().filter_map(|s| location(*s)).map(ToString::to_string).collect();
+        let places: Vec<String> = sites.iter().filter_map(|s| place(*s)).collect();
         let _ = write!(text, "\n{} in the loop at {}", thread(executor, *spinning), places.join(", "));
     }
     text

@@ -38,6 +38,8 @@ pub(crate) struct Panicked {
     pub(crate) message: String,
     /// Where: file, line, column.
     pub(crate) location: Option<(String, u32, u32)>,
+    /// Whether another thread joined it and learned so.
+    pub(crate) observed: bool,
 }
 
 /// What belongs to one modelled thread. Boxed, so that it stays in place.
@@ -143,14 +145,19 @@ impl Runtime {
         if let Some(slot) = self.slots.get_mut(thread.index()) {
             slot.panicking = true;
         }
-        self.last_panic = Some(Panicked { thread, message, location });
+        self.last_panic = Some(Panicked { thread, message, location, observed: false });
     }
 
     pub(super) fn report_panic(&mut self, payload: &(dyn Any + Send)) {
         let thread = self.current;
         self.slot(thread).panicking = false;
         let seen = self.last_panic.take_if(|p| p.thread == thread);
-        let panic = seen.unwrap_or_else(|| Panicked { thread, message: panics::message(payload), location: None });
+        let panic = seen.unwrap_or_else(|| Panicked {
+            thread,
+            message: panics::message(payload),
+            location: None,
+            observed: false,
+        });
         self.panics.push(panic);
     }
 
@@ -369,7 +376,7 @@ impl Executor {
         self.runtime.arbiter.names_mut()
     }
 
-    /// Panics of the last execution that nobody observed.
+    /// Panics of the last execution, in order.
     pub(crate) fn panics(&self) -> &[Panicked] {
         &self.runtime.panics
     }

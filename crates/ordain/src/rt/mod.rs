@@ -49,6 +49,12 @@ pub(crate) fn step(op: Operation) -> Outcome {
     executor::step(op, site())
 }
 
+/// As [`step`], at a given place: for destructors, which do not know where they are called from.
+#[inline]
+pub(crate) fn step_at(op: Operation, location: &'static Location<'static>) -> Outcome {
+    executor::step(op, Site(std::ptr::from_ref(location).expose_provenance() as u64))
+}
+
 /// Tells the model the value (zero-extended bits) that an atomic cell holds after a write.
 #[inline]
 pub(crate) fn set_value(cell: ordain_model::ObjectId, value: u64) {
@@ -114,7 +120,7 @@ pub(crate) fn report_panic(payload: &(dyn Any + Send)) {
 
 /// Someone joined `thread` and got its panic.
 pub(crate) fn panic_observed(thread: ThreadId) {
-    with(|rt| rt.panics.retain(|p| p.thread != thread));
+    with(|rt| rt.panics.iter_mut().filter(|p| p.thread == thread).for_each(|p| p.observed = true));
 }
 
 /// Storage of `thread_local!` values of the running modelled thread: a map from the key's address to a boxed value.

@@ -9,6 +9,7 @@ use crate::rt::{self, Object};
 use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation, Outcome, Wait};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::panic::Location;
 use std::sync::{LockResult, TryLockError, TryLockResult};
 use std::time::Duration;
 
@@ -95,8 +96,10 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
+    #[track_caller]
     fn guard<'a>(&'a self, real: std::sync::MutexGuard<'a, T>, modelled: bool) -> MutexGuard<'a, T> {
-        MutexGuard { lock: self, real: Some(real), modelled, panicking: rt::panicking() }
+        let taken_at = Location::caller();
+        MutexGuard { lock: self, real: Some(real), modelled, panicking: rt::panicking(), taken_at }
     }
 
     /// Whether a thread panicked while it held the mutex.
@@ -159,6 +162,8 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     modelled: bool,
     /// Whether the holder was panicking when it took the mutex.
     panicking: bool,
+    /// Where it was taken, which is what findings show of its release.
+    taken_at: &'static Location<'static>,
 }
 
 // SAFETY: a shared guard gives only shared access to the value.
@@ -216,13 +221,12 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
-    #[track_caller]
     fn drop(&mut self) {
         if self.real.is_none() {
             return;
         }
         if self.modelled && rt::active() {
-            rt::step(Operation::Unlock { lock: self.lock.id() });
+            rt::step_at(Operation::Unlock { lock: self.lock.id() }, self.taken_at);
         }
         self.lock.poison.leave(self.panicking);
         self.real = None;

@@ -8,6 +8,7 @@ use crate::rt::{self, Object};
 use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation, Outcome, Wait};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::panic::Location;
 use std::sync::{LockResult, TryLockError, TryLockResult};
 use std::time::Duration;
 
@@ -137,13 +138,17 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
+    #[track_caller]
     fn read_guard<'a>(&'a self, real: std::sync::RwLockReadGuard<'a, T>, modelled: bool) -> RwLockReadGuard<'a, T> {
-        RwLockReadGuard { real, held: ReadHeld { lock: modelled.then_some(&self.object) } }
+        let lock = modelled.then_some(&self.object);
+        RwLockReadGuard { real, held: ReadHeld { lock, taken_at: Location::caller() } }
     }
 
+    #[track_caller]
     fn write_guard<'a>(&'a self, real: std::sync::RwLockWriteGuard<'a, T>, modelled: bool) -> RwLockWriteGuard<'a, T> {
         let lock = modelled.then_some(&self.object);
-        RwLockWriteGuard { held: WriteHeld { lock, poison: &self.poison, panicking: rt::panicking() }, real }
+        let (poison, panicking, taken_at) = (&self.poison, rt::panicking(), Location::caller());
+        RwLockWriteGuard { held: WriteHeld { lock, poison, panicking, taken_at }, real }
     }
 
     /// Whether a thread panicked while it held the lock for writing.
@@ -199,15 +204,16 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
 struct ReadHeld<'a> {
     /// The lock in the model, if it knows that the lock is held.
     lock: Option<&'a Object>,
+    /// Where it was taken, which is what findings show of its release.
+    taken_at: &'static Location<'static>,
 }
 
 impl Drop for ReadHeld<'_> {
-    #[track_caller]
     fn drop(&mut self) {
         if let Some(lock) = self.lock
             && rt::active()
         {
-            rt::step(Operation::ReadUnlock { lock: lock.id(ObjectKind::RwLock, || 0) });
+            rt::step_at(Operation::ReadUnlock { lock: lock.id(ObjectKind::RwLock, || 0) }, self.taken_at);
         }
     }
 }
@@ -220,15 +226,16 @@ struct WriteHeld<'a> {
     poison: &'a Poison,
     /// Whether the holder was panicking when it took the lock.
     panicking: bool,
+    /// Where it was taken.
+    taken_at: &'static Location<'static>,
 }
 
 impl Drop for WriteHeld<'_> {
-    #[track_caller]
     fn drop(&mut self) {
         if let Some(lock) = self.lock
             && rt::active()
         {
-            rt::step(Operation::WriteUnlock { lock: lock.id(ObjectKind::RwLock, || 0) });
+            rt::step_at(Operation::WriteUnlock { lock: lock.id(ObjectKind::RwLock, || 0) }, self.taken_at);
         }
         self.poison.leave(self.panicking);
     }

@@ -1,0 +1,138 @@
+//! Programs that were once explored wrongly, shrunk, each with what it taught; and small programs whose classes are known.
+
+mod common;
+
+use common::compare::check;
+use common::{I, Opts, Program, count};
+use ordain_explore::strategy::{Dfs, Optimal, Source};
+use ordain_model::Wait::{Block, Timed, Try};
+use ordain_model::mutex_kind;
+
+/// Compares all strategies with plain search.
+fn agree(program: &Program) {
+    match check(program, 50_000, true) {
+        Some(Ok(())) => {}
+        Some(Err(why)) => panic!("{why}"),
+        None => panic!("too many schedules"),
+    }
+}
+
+fn threads(threads: Vec<Vec<I>>) -> Program {
+    Program::new(threads)
+}
+
+#[test]
+fn a_sleeping_transition_that_is_no_initial_does_not_cover_the_reversal() {
+    agree(&threads(vec![vec![], vec![I::Yield, I::IsFinished(0)], vec![I::IsFinished(0)]]));
+    agree(&threads(vec![vec![I::Store(0, 1), I::Load(1)], vec![I::Cas(1, 1, 1)], vec![I::Add(1), I::Cas(0, 1, 2)]]));
+}
+
+#[test]
+fn a_wait_that_expires_in_kind_time_blocks_until_then() {
+    let mut program = threads(vec![vec![I::Post(1)], vec![I::Acquire(1, Timed)]]);
+    (program.semaphore, program.options.kind_time) = (0, true);
+    agree(&program);
+}
+
+#[test]
+fn a_step_taken_because_no_other_was_enabled_changes_places_with_none() {
+    agree(&threads(vec![vec![], vec![I::SpinUntilSet(1)]]));
+    agree(&threads(vec![vec![], vec![I::BareSpin(1)]]));
+}
+
+#[test]
+fn a_withdrawn_offer_blocks_the_receiver() {
+    let mut program = threads(vec![vec![I::Send(0, Timed)], vec![I::Receive(0, Block)]]);
+    program.channels = vec![0];
+    agree(&program);
+}
+
+#[test]
+fn a_writer_comes_before_any_subset_of_independent_readers() {
+    let reader = || vec![I::Read(0, Block), I::Release(0)];
+    let program = threads(vec![vec![], reader(), reader(), vec![I::Write(0, Block), I::Release(0)]]);
+    agree(&program);
+    assert_eq!(count(&program, &mut Optimal::default()).executions, 4);
+}
+
+#[test]
+fn what_commutes_is_not_seen_in_an_order() {
+    agree(&threads(vec![
+        vec![I::Write(1, Timed), I::Read(1, Block), I::Release(1), I::Write(1, Block), I::Write(1, Timed)],
+        vec![I::Read(1, Block), I::Release(1)],
+    ]));
+}
+
+#[test]
+fn a_held_thread_whose_wait_may_expire_competes_for_the_lock() {
+    agree(&threads(vec![vec![I::Lock(0, Block), I::Unlock(0)], vec![I::RetryLock(0), I::Unlock(0)]]));
+    agree(&threads(vec![vec![I::Lock(0, Timed), I::Lock(0, Timed)], vec![I::Lock(0, Block), I::Unlock(0)]]));
+}
+
+#[test]
+fn threads_that_wait_in_vain_do_not_wake_each_other() {
+    let waiter = || vec![I::Lock(1, Block), I::RetryWait(1, 1)];
+    agree(&threads(vec![waiter(), waiter()]));
+    agree(&threads(vec![vec![I::RetryReceive(0)], vec![I::RetryReceive(0)]]));
+    agree(&threads(vec![
+        vec![I::Write(0, Timed), I::Release(0), I::SpinUntilSet(0)],
+        vec![I::Write(0, Block), I::SpinUntilSet(0)],
+    ]));
+}
+
+#[test]
+fn a_park_fits_between_two_unparks() {
+    agree(&threads(vec![vec![I::Unpark(1), I::Unpark(1)], vec![I::Park(Block)]]));
+    agree(&threads(vec![vec![I::Unpark(2)], vec![], vec![I::Park(Block)], vec![I::Unpark(2)]]));
+}
+
+#[test]
+fn nobody_leaves_a_barrier_spuriously() {
+    let mut program = threads(vec![vec![I::Barrier(0)], vec![I::Barrier(0)], vec![I::Barrier(0)]]);
+    program.options = Opts { spurious: true, kind_time: false };
+    program.barrier = 3;
+    agree(&program);
+    // Main, main.1 and main.2 arrive in any order.
+    assert_eq!(count(&program, &mut Optimal::default()).executions, 6);
+}
+
+#[test]
+fn a_blocked_thread_at_the_end_could_have_gone_first() {
+    // Two threads take two locks in opposite orders: one class each way, and the deadlock.
+    let program = threads(vec![
+        vec![I::Lock(0, Block), I::Lock(1, Block), I::Unlock(1), I::Unlock(0)],
+        vec![I::Lock(1, Block), I::Lock(0, Block), I::Unlock(0), I::Unlock(1)],
+    ]);
+    agree(&program);
+    assert_eq!(count(&program, &mut Optimal::default()).executions, 3);
+}
+
+#[test]
+fn a_signal_picks_any_waiter() {
+    let waiter = || vec![I::Lock(0, Block), I::CondWait(0, 0, Block), I::Unlock(0)];
+    let program = threads(vec![vec![I::Notify(0, 1)], waiter(), waiter()]);
+    agree(&program);
+}
+
+#[test]
+fn robust_and_error_checking_mutexes() {
+    for kind in [mutex_kind::RECURSIVE, mutex_kind::ERROR_CHECKING, mutex_kind::ROBUST] {
+        let mut program = threads(vec![
+            vec![I::Lock(0, Block), I::Lock(0, Try)],
+            vec![I::Lock(0, Block), I::Lock(0, Timed), I::Unlock(0)],
+        ]);
+        program.mutexes = vec![kind; 2];
+        agree(&program);
+    }
+}
+
+#[test]
+fn reads_of_different_cells_commute() {
+    let program = threads(vec![vec![I::Store(0, 1)], vec![I::Load(1), I::Load(0)], vec![I::Load(1), I::Load(0)]]);
+    let all = count(&program, &mut Dfs::default());
+    let optimal = count(&program, &mut Optimal::default());
+    let source = count(&program, &mut Source::default());
+    assert!(all.executions > optimal.executions);
+    assert_eq!(optimal.executions, 4);
+    assert_eq!(source.executions, 4);
+}
