@@ -1,2 +1,64 @@
-//! x
-fn main() {}
+//! Ordain on the command line: demo programs, schedule files, and replay.
+//!
+//! One file for each command. Exit status: 0 nothing was found, 1 something was found, 2 wrong use or an environment in
+//! which the command cannot work.
+
+mod demo;
+mod output;
+mod problem;
+mod replay;
+mod schedule_file;
+mod show;
+
+use clap::{Parser, Subcommand};
+use problem::Problem;
+use std::process::ExitCode;
+
+/// How a command ended that could do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Nothing was found.
+    Clean,
+    /// Something was found.
+    Finding,
+}
+
+/// Explores every inequivalent schedule of concurrent code.
+#[derive(Parser)]
+#[command(name = "ordain", version, about, arg_required_else_help = true)]
+#[command(after_help = "Exit status: 0 nothing found, 1 a finding, 2 wrong use or unusable environment.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Checks a small built-in program and shows what is found
+    Demo(demo::Arguments),
+    /// Shows a schedule file in a readable form
+    Show(show::Arguments),
+    /// Runs the test that a schedule file belongs to, under that schedule
+    Replay(replay::Arguments),
+}
+
+fn main() -> ExitCode {
+    // Errors of use are printed by clap, which ends with status 2; help and version end with 0.
+    let cli = Cli::parse();
+    problem::install_handler();
+    let result = match &cli.command {
+        Command::Demo(arguments) => demo::run(arguments),
+        Command::Show(arguments) => show::run(arguments),
+        Command::Replay(arguments) => replay::run(arguments),
+    };
+    match result {
+        Ok(Outcome::Clean) => ExitCode::SUCCESS,
+        Ok(Outcome::Finding) => ExitCode::from(1),
+        // Whoever read the output has seen enough.
+        Err(Problem::OutputClosed) => ExitCode::SUCCESS,
+        Err(problem) => {
+            problem::tell(problem);
+            ExitCode::from(2)
+        }
+    }
+}

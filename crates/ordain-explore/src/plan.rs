@@ -41,13 +41,19 @@ pub struct Plan<'a> {
     prefix: &'a [Planned],
     policy: &'a mut dyn Policy,
     at: usize,
+    follows: bool,
 }
 
 impl<'a> Plan<'a> {
     /// Forces `prefix`, then lets `policy` decide.
     pub fn new(prefix: &'a [Planned], policy: &'a mut dyn Policy) -> Self {
         policy.begin();
-        Self { prefix, policy, at: 0 }
+        Self { prefix, policy, at: 0, follows: false }
+    }
+
+    /// Follows a schedule that an exploration has found, which may have known more about the program's loops.
+    pub fn follow(prefix: &'a [Planned], policy: &'a mut dyn Policy) -> Self {
+        Self { follows: true, ..Self::new(prefix, policy) }
     }
 
     /// The next transition to apply. `None` ends the execution, which the arbiter then knows.
@@ -64,6 +70,10 @@ impl<'a> Plan<'a> {
             if expected && !enabled {
                 // A thread that is held goes on only if nobody else can.
                 enabled = arbiter.first_enabled() == Some(transition);
+                if !enabled && self.follows {
+                    arbiter.release(transition.thread);
+                    enabled = transition.choice < arbiter.choices(transition.thread);
+                }
             }
             if !enabled {
                 arbiter.diverge(transition, planned.op);

@@ -109,7 +109,10 @@ impl Reversals {
                 *least = (*least).min(trace.clock(event, thread));
             }
         }
-        for event in 0..len {
+        // No race that begins before this is due again.
+        let oldest = self.least.iter().copied().min().unwrap_or(0) as usize;
+        let start = if which == Which::Complete { oldest.min(new) } else { new };
+        for event in start..len {
             let step = &execution.steps[event];
             let mover = Mover {
                 thread: step.thread,
@@ -415,6 +418,11 @@ impl Earlier<'_> {
 
 impl View for Earlier<'_> {
     fn word(&self, object: ObjectId) -> u64 {
+        let footprint = self.execution.footprint(self.first);
+        if let Some(place) = footprint.iter().position(|a| *a == Access::write(object)) {
+            // The first event of the race writes it, so nobody that stays touches it afterwards.
+            return self.execution.before[self.execution.access_range(self.first).start + place];
+        }
         // Latest first; turned round to replay the changes that belong to the sequence.
         let mut later: smallvec::SmallVec<[(usize, bool); 8]> = smallvec::SmallVec::new();
         later.extend(self.trace.accesses(object).take_while(|a| a.step >= self.first).map(|a| (a.step, a.write)));

@@ -23,6 +23,8 @@ pub trait Strategy {
     fn learn(&mut self, execution: &Execution);
     /// What it means that nothing is left.
     fn coverage(&self) -> Coverage;
+    /// Forgets what it has explored and begins again.
+    fn restart(&mut self);
 }
 
 /// What a search has done.
@@ -66,6 +68,16 @@ pub fn search(
             summary.blocked += 1;
         } else {
             summary.executions += 1;
+        }
+        if execution.learned {
+            // What was explored rests on an assumption about a loop that is now known to be wrong.
+            strategy.restart();
+            let (steps, threads, depth) = (summary.steps, summary.threads, summary.depth);
+            summary = Summary { steps, threads, depth, ..Summary::default() };
+            if observe(target, &summary).is_break() {
+                return summary;
+            }
+            continue;
         }
         // A program that departed from its plan teaches nothing; whoever observes must end the search.
         let diverged = matches!(execution.end, End::Diverged(_));

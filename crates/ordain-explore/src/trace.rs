@@ -298,6 +298,7 @@ mod tests {
     }
 
     /// Happens-before by definition: the transitive closure of program order, spawning and dependence.
+    #[allow(clippy::needless_range_loop)]
     fn closure(execution: &Execution) -> Vec<Vec<bool>> {
         let len = execution.steps.len();
         let mut before = vec![vec![false; len]; len];
@@ -320,6 +321,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::needless_range_loop)] // Numbers of events say it better.
     fn clocks_and_races_agree_with_their_definitions() {
         for bits in 0..40u64 {
             let bits = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -30,6 +30,7 @@ fn number(variable: &str, default: u64) -> u64 {
 }
 
 #[test]
+#[allow(clippy::print_stderr)] // Tells the counter-examples.
 fn exhaustive_strategies_reach_exactly_what_plain_search_reaches() {
     let wanted = number("ORDAIN_PROGRAMS", 10_000);
     let first = number("ORDAIN_FIRST_SEED", 0);

@@ -81,6 +81,14 @@ fn threads_that_wait_in_vain_do_not_wake_each_other() {
 }
 
 #[test]
+fn a_long_loop_that_waits_for_nothing_is_explored_in_full() {
+    let program = threads(vec![vec![I::Store(0, 1), I::Store(1, 1)], vec![I::LongLoop(0, 12), I::Load(1)]]);
+    agree(&program);
+    // The first store falls in one of 13 places among the loads, and the last load sees the second store or not.
+    assert_eq!(count(&program, &mut Optimal::default()).executions, 26);
+}
+
+#[test]
 fn a_park_fits_between_two_unparks() {
     agree(&threads(vec![vec![I::Unpark(1), I::Unpark(1)], vec![I::Park(Block)]]));
     agree(&threads(vec![vec![I::Unpark(2)], vec![], vec![I::Park(Block)], vec![I::Unpark(2)]]));

@@ -33,7 +33,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { spurious_wakeups: false, kind_time: false, spin_bound: 2, livelock_rounds: 500, max_steps: 1_000_000 }
+        Self { spurious_wakeups: false, kind_time: false, spin_bound: 2, livelock_rounds: 100_000, max_steps: 1_000_000 }
     }
 }
 
@@ -73,6 +73,8 @@ pub struct Arbiter {
     time_used: bool,
     /// Number of the step at which a thread last began or ended.
     progress: usize,
+    /// Sites at which a thread reads the same again and again without waiting for a change. Learned, and kept.
+    long_loops: Vec<Site>,
     footprint: Footprint,
 }
 
@@ -89,6 +91,7 @@ impl Arbiter {
             times: Vec::new(),
             time_used: false,
             progress: 0,
+            long_loops: Vec::new(),
             footprint: Footprint::new(),
         }
     }
@@ -219,7 +222,7 @@ impl Arbiter {
     #[inline]
     pub fn announce(&mut self, thread: ThreadId, op: Operation, site: Site) {
         let entry = &mut self.threads[thread.index()];
-        let held = entry.idle.holds(&op, site, self.options.spin_bound);
+        let held = entry.idle.holds(&op, site, self.options.spin_bound) && !self.long_loops.contains(&site);
         entry.pending = Some(Pending { op, site, held, released: false });
     }
 
@@ -304,8 +307,20 @@ impl Arbiter {
         }
         if let Some(pending) = &mut entry.pending {
             pending.released = true;
+            if pending.op.wait() != Some(Wait::Timed) && !matches!(pending.op, Operation::Yield | Operation::Sleep) {
+                entry.idle.released_at = Some(pending.site);
+            }
         }
         Some(thread)
+    }
+
+    /// Lets a held thread go whatever the others could do: for following a schedule that is known to be possible.
+    pub fn release(&mut self, thread: ThreadId) {
+        if let Some(pending) = self.threads.get_mut(thread.index()).and_then(|t| t.pending.as_mut())
+            && pending.held
+        {
+            pending.released = true;
+        }
     }
 
     /// Executes the announced operation of a thread. The transition must be enabled.
@@ -379,7 +394,11 @@ impl Arbiter {
                 version.commuting += 1;
             }
         }
-        entry.idle.note(&op, outcome, pending.site, objects, &versions, &self.versions);
+        let left = entry.idle.note(&op, outcome, pending.site, objects, &versions, &self.versions);
+        if let Some(site) = left.filter(|site| !self.long_loops.contains(site)) {
+            self.long_loops.push(site);
+            self.execution.learned = true;
+        }
         if self.time_used {
             pass_time(&mut entry.time, objects, &mut self.times);
         }

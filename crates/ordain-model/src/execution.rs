@@ -94,6 +94,21 @@ pub enum End {
     Diverged(Divergence),
 }
 
+impl End {
+    /// The word for it.
+    pub fn title(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Complete => "complete",
+            Self::Deadlock(_) => "deadlock",
+            Self::Livelock { .. } => "livelock",
+            Self::StepLimit => "step limit",
+            Self::Cut => "cut short",
+            Self::Diverged(_) => "nondeterminism",
+        }
+    }
+}
+
 /// Where and how a program departed from the plan.
 #[derive(Clone, Debug)]
 pub struct Divergence {
@@ -165,6 +180,8 @@ pub struct Execution {
     pub state: State,
     /// What the steps of held threads watch, in order of steps.
     pub(crate) watching: Vec<Watching>,
+    /// Whether it taught that a loop which was taken to wait does not. Executions before were explored under a wrong assumption.
+    pub learned: bool,
     /// Whether a spinning thread was held back: not every number of idle rounds was explored.
     pub spin_held: bool,
 }
@@ -226,6 +243,7 @@ impl Execution {
         self.state.fixed.lists.clear();
         self.state.holds.clear();
         self.watching.clear();
+        self.learned = false;
         self.spin_held = false;
     }
 }

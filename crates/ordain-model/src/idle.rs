@@ -52,6 +52,8 @@ pub(crate) struct Idle {
     rereads: u32,
     /// How often it went on only because nobody else could.
     pub(crate) releases: u32,
+    /// Where it was held for reading again when it went on like that, if nothing has changed since.
+    pub(crate) released_at: Option<Site>,
     /// Sites of the operations of the present round, to name the loop.
     pub(crate) sites: SmallVec<[Site; 4]>,
 }
@@ -95,6 +97,7 @@ impl Idle {
         self.rounds.clear();
         self.rereads = 0;
         self.releases = 0;
+        self.released_at = None;
         self.sites.clear();
     }
 
@@ -151,7 +154,8 @@ impl Idle {
         }
     }
 
-    /// Takes note of a step of the thread, given its accesses, the versions that their objects had before and have now.
+    /// Takes note of a step of the thread, given its accesses, the versions that their objects had before and have now. Gives the
+    /// site of a loop that the thread has left although nothing had changed: it was not waiting, only long.
     pub(crate) fn note(
         &mut self,
         op: &Operation,
@@ -160,11 +164,12 @@ impl Idle {
         accesses: &[Access],
         before: &[Version],
         versions: &[Version],
-    ) {
+    ) -> Option<Site> {
         let kind = counts(op, outcome);
+        let left = self.released_at.filter(|_| kind == Counts::Progress || !self.sites.contains(&site));
         if kind == Counts::Progress || self.watched.len() > MOST_WATCHED {
             self.reset();
-            return;
+            return left;
         }
         let lap_ends = kind == Counts::Looks
             && accesses.iter().any(|a| self.in_lap().any(|w| w.access.object() == a.object() && w.site == site));
@@ -184,6 +189,7 @@ impl Idle {
                     // Someone else changed it since: it gets one lap to look round, and no new free rounds.
                     self.watched.clear();
                     self.releases = 0;
+                    self.released_at = None;
                     self.watched.push(Watched { access: *access, version, site, lap });
                 }
                 Some(seen) => {
@@ -208,5 +214,6 @@ impl Idle {
             }
             self.end_lap();
         }
+        left
     }
 }

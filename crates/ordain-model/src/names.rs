@@ -109,6 +109,8 @@ struct Thread {
     children: Vec<ThreadId>,
     /// The objects it created, by number.
     objects: Vec<ObjectId>,
+    /// Objects that it created at a number where another execution had one of another kind.
+    others: Vec<(u32, ObjectId)>,
 }
 
 /// Where an object comes from.
@@ -152,7 +154,7 @@ impl Names {
     fn push_thread(&mut self, birth: Option<(ThreadId, u32)>) -> ThreadId {
         let id = ThreadId(self.threads.len() as u32);
         let object = self.push_object(Birth::Created(id, 0), ObjectKind::Thread);
-        self.threads.push(Thread { birth, object, children: Vec::new(), objects: Vec::new() });
+        self.threads.push(Thread { birth, object, children: Vec::new(), objects: Vec::new(), others: Vec::new() });
         id
     }
 
@@ -178,16 +180,29 @@ impl Names {
     /// The `number`-th object, from 0, that `creator` makes. An execution that makes an object of another kind at this
     /// place gets another object.
     pub fn object(&mut self, creator: ThreadId, number: u32, kind: ObjectKind) -> ObjectId {
-        let index = number as usize * KINDS + kind as usize;
-        let objects = &mut self.threads[creator.index()].objects;
-        if objects.len() <= index {
-            objects.resize(index + 1, UNNAMED);
+        let thread = &self.threads[creator.index()];
+        let known = thread.objects.get(number as usize).copied().filter(|o| *o != UNNAMED);
+        match known {
+            Some(object) if self.objects[object.index()].1 == kind => return object,
+            Some(_) => {
+                let other = thread.others.iter().find(|o| o.0 == number && self.objects[o.1.index()].1 == kind);
+                if let Some(other) = other {
+                    return other.1;
+                }
+            }
+            None => {}
         }
-        if objects[index] == UNNAMED {
-            let id = self.push_object(Birth::Created(creator, number), kind);
-            self.threads[creator.index()].objects[index] = id;
+        let id = self.push_object(Birth::Created(creator, number), kind);
+        let thread = &mut self.threads[creator.index()];
+        if known.is_some() {
+            thread.others.push((number, id));
+        } else {
+            if thread.objects.len() <= number as usize {
+                thread.objects.resize(number as usize + 1, UNNAMED);
+            }
+            thread.objects[number as usize] = id;
         }
-        self.threads[creator.index()].objects[index]
+        id
     }
 
     /// A new object that no execution has created, such as a static. The caller remembers which it is.
@@ -262,9 +277,6 @@ impl Names {
         }
     }
 }
-
-/// How many kinds of objects there are.
-const KINDS: usize = ObjectKind::Plain as usize + 1;
 
 /// Marks a number for which no object has been made yet.
 const UNNAMED: ObjectId = ObjectId(u32::MAX);

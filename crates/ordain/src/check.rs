@@ -62,6 +62,8 @@ impl Strategy {
 
 /// Executions of a sampler if nothing else limits it.
 const DEFAULT_SAMPLES: u64 = 10_000;
+/// Steps that are kept of an execution that goes on for ever.
+const BEGINNING: usize = 1_000;
 /// More findings than this are counted, not kept.
 const MOST_FINDINGS: usize = 100;
 
@@ -177,10 +179,12 @@ impl Check {
         self
     }
 
-    /// Gives an execution up after that many steps since a thread last began or ended, with a finding. The default is a million. Raise
-    /// it for healthy programs with long-running threads; lower it to learn of endless loops sooner.
+    /// Gives an execution up after that many steps since a thread last began or ended, with a finding; a loop that waits for
+    /// something which never changes is given up after a tenth of them. The default is a million. Raise it for healthy
+    /// programs with long-running threads; lower it to learn of endless loops sooner.
     pub fn max_steps(mut self, most: usize) -> Self {
         self.options.max_steps = most;
+        self.options.livelock_rounds = u32::try_from(most / 10).unwrap_or(u32::MAX);
         self
     }
 
@@ -390,7 +394,18 @@ impl Run<'_> {
         if matches!(noticed.kind, FindingKind::Nondeterminism) {
             return self.describe(noticed, number);
         }
-        let again = self.run_schedule(&noticed.prefix);
+        // What goes on for ever needs only its beginning: the rest follows by itself.
+        let beginning = noticed.prefix.len().min(BEGINNING);
+        let mut again = None;
+        if matches!(noticed.kind, FindingKind::Livelock | FindingKind::StepLimit) {
+            again = self.run_schedule(&noticed.prefix[..beginning]).filter(|a| a.kind == noticed.kind);
+            if let Some(again) = &mut again {
+                again.prefix.truncate(beginning);
+            }
+        }
+        if again.is_none() {
+            again = self.run_schedule(&noticed.prefix);
+        }
         match again {
             Some(again) if again.kind == noticed.kind => self.describe(again, number),
             other => {
@@ -409,7 +424,7 @@ impl Run<'_> {
     fn run_schedule(&mut self, prefix: &[Planned]) -> Option<Noticed> {
         let found = RefCell::new(None);
         let mut policy = Lowest;
-        let mut plan = Plan::new(prefix, &mut policy);
+        let mut plan = Plan::follow(prefix, &mut policy);
         Watch { target: &mut self.executor, races: Vec::new(), found: &found }.run(&mut plan);
         found.into_inner()
     }

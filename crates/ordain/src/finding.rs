@@ -194,8 +194,8 @@ pub(crate) fn departure(executor: &Executor, divergence: &Divergence, found: Opt
 
 /// Makes a finding of what the last execution showed, and writes its schedule file.
 pub(crate) fn describe(executor: &Executor, noticed: Noticed, context: &Context<'_>) -> Finding {
-    let Noticed { kind, message, place, .. } = noticed;
-    let schedule = store::schedule(executor, context.check, &kind, &message);
+    let Noticed { kind, message, place, prefix } = noticed;
+    let schedule = store::schedule(executor, context.check, &kind, &message, prefix.len());
     let stored = match (context.number, context.directory) {
         (0, _) | (_, None) => Ok(None),
         (number, Some(directory)) => store::write(executor, &schedule, directory, context.check, number).map(Some),

@@ -204,6 +204,10 @@ impl Strategy for Bounded {
         }
     }
 
+    fn restart(&mut self) {
+        *self = Self::new(self.search.bound);
+    }
+
     fn coverage(&self) -> Coverage {
         if self.search.cut_off { Coverage::Bound } else { Coverage::Everything }
     }

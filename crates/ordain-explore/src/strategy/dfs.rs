@@ -55,6 +55,10 @@ impl Strategy for Dfs {
         self.finished = true;
     }
 
+    fn restart(&mut self) {
+        *self = Self::default();
+    }
+
     fn coverage(&self) -> Coverage {
         Coverage::Everything
     }

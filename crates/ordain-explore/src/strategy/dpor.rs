@@ -38,6 +38,10 @@ impl Strategy for Dpor {
         self.0.learn(execution, Which::UpToSecond, add);
     }
 
+    fn restart(&mut self) {
+        *self = Self::default();
+    }
+
     fn coverage(&self) -> Coverage {
         Coverage::Everything
     }

@@ -136,6 +136,10 @@ impl Strategy for Optimal {
         self.backtrack(execution);
     }
 
+    fn restart(&mut self) {
+        *self = Self::default();
+    }
+
     fn coverage(&self) -> Coverage {
         Coverage::Everything
     }

@@ -112,6 +112,10 @@ impl Strategy for Pct {
         self.steps = self.steps.max(execution.steps.len());
     }
 
+    fn restart(&mut self) {
+        self.executions += 1;
+    }
+
     fn coverage(&self) -> Coverage {
         Coverage::Samples
     }

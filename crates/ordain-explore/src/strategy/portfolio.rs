@@ -60,6 +60,11 @@ impl Strategy for Portfolio {
         self.turn += 1;
     }
 
+    fn restart(&mut self) {
+        self.optimal.restart();
+        self.turn += 1;
+    }
+
     fn coverage(&self) -> Coverage {
         Coverage::Everything
     }

@@ -82,6 +82,10 @@ impl Strategy for Pos {
         self.executions += 1;
     }
 
+    fn restart(&mut self) {
+        self.executions += 1;
+    }
+
     fn coverage(&self) -> Coverage {
         Coverage::Samples
     }

@@ -69,6 +69,10 @@ impl Strategy for Random {
         self.executions += 1;
     }
 
+    fn restart(&mut self) {
+        self.executions += 1;
+    }
+
     fn coverage(&self) -> Coverage {
         Coverage::Samples
     }

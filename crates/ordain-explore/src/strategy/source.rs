@@ -31,6 +31,10 @@ impl Strategy for Source {
         self.0.learn(execution, Which::UpToSecond, add);
     }
 
+    fn restart(&mut self) {
+        *self = Self::default();
+    }
+
     fn coverage(&self) -> Coverage {
         Coverage::Everything
     }

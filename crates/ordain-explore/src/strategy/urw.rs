@@ -119,6 +119,10 @@ impl Strategy for Urw {
         }
     }
 
+    fn restart(&mut self) {
+        self.executions += 1;
+    }
+
     fn coverage(&self) -> Coverage {
         Coverage::Samples
     }

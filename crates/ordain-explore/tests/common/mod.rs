@@ -67,6 +67,8 @@ pub enum I {
     RetryReceive(usize),
     /// Waits on condition variable `.0` with mutex `.1` and a time-out until it is notified.
     RetryWait(usize, usize),
+    /// Loads a number of times, whatever comes.
+    LongLoop(usize, usize),
 }
 
 /// A program: what main does after it has spawned the others, and what those do.
@@ -275,6 +277,7 @@ impl Interpreter {
                 (I::Load(x) | I::SpinUntilSet(x) | I::BareSpin(x), 0) => {
                     Some(Operation::Load { cell: o.cells[x], order: ORDER })
                 }
+                (I::LongLoop(x, _), _) => Some(Operation::Load { cell: o.cells[x], order: ORDER }),
                 (I::SpinUntilSet(_), _) => Some(Operation::Yield),
                 (I::Load(_) | I::BareSpin(_), _) => None,
                 (I::Store(x, _), _) => Some(Operation::Store { cell: o.cells[x], order: ORDER }),
@@ -317,7 +320,9 @@ impl Interpreter {
             };
             match op {
                 Some(op) => {
-                    let site = Site((t * 1000 + local.pc * 10 + local.stage + 2) as u64);
+                    // A loop is one site.
+                    let stage = if matches!(instruction, I::LongLoop(..)) { 0 } else { local.stage };
+                    let site = Site((t * 1000 + local.pc * 10 + stage + 2) as u64);
                     self.arbiter.announce(id, op, site);
                     return;
                 }
@@ -425,6 +430,10 @@ impl Interpreter {
                 self.announce(t);
                 return;
             }
+            (I::LongLoop(x, times), done) => {
+                local.last = self.arbiter.value(o.cells[x]);
+                next = done + 1 == times;
+            }
             (I::BareSpin(x), _) => {
                 local.last = self.arbiter.value(o.cells[x]);
                 if local.last == 0 {
@@ -528,6 +537,12 @@ pub fn explore(program: &Program, strategy: &mut dyn Strategy, limit: u64) -> Ex
             panic!("diverged: {divergence:?}\n{program:?}");
         }
         assert!(!matches!(execution.end, End::StepLimit), "step limit: {program:?}");
+        if execution.learned {
+            strategy.restart();
+            explored = Explored::default();
+            summary = Summary::default();
+            continue;
+        }
         if matches!(execution.end, End::Cut) {
             summary.blocked += 1;
         } else {

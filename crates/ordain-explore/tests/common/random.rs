@@ -162,7 +162,8 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             2 => I::SkipIfFailed(1),
             _ => I::Sleep,
         }),
-        Topic::Spin => match dice.below(9) {
+        Topic::Spin => match dice.below(10) {
+            9 => out.push(I::LongLoop(cell, 9 + dice.below(4))),
             0 => out.push(I::SpinUntilSet(cell)),
             1 => out.push(I::BareSpin(cell)),
             2 => out.extend([I::RetryLock(two), I::Unlock(two)]),

@@ -9,8 +9,8 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The schedule of the last execution, with its header.
-pub(super) fn schedule(executor: &Executor, check: &str, kind: &FindingKind, message: &str) -> Schedule {
+/// The schedule of the first `steps` steps of the last execution, with its header.
+pub(super) fn schedule(executor: &Executor, check: &str, kind: &FindingKind, message: &str, steps: usize) -> Schedule {
     let mut schedule = Schedule::default();
     let mut put = |key: &str, value: String| schedule.header.push((key.to_owned(), value));
     put("program", check.to_owned());
@@ -20,7 +20,8 @@ pub(super) fn schedule(executor: &Executor, check: &str, kind: &FindingKind, mes
     if let Some(fingerprint) = binary_fingerprint() {
         put("binary", format!("{fingerprint:016x}"));
     }
-    schedule.set_steps(executor.execution().steps.iter().map(Step::transition), executor.names());
+    let transitions = executor.execution().steps.iter().take(steps).map(Step::transition);
+    schedule.set_steps(transitions, executor.names());
     schedule
 }
 

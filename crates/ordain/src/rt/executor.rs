@@ -120,6 +120,10 @@ impl Runtime {
         &mut self.slots[thread.index()]
     }
 
+    pub(super) fn is_tearing_down(&self) -> bool {
+        self.tearing_down
+    }
+
     pub(super) fn given_name(&mut self, thread: ThreadId) -> Option<String> {
         self.slots.get(thread.index()).and_then(|s| s.name.clone())
     }
