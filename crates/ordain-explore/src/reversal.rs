@@ -179,8 +179,12 @@ impl Reversals {
 
     /// Adds all events that may have kept the mover from being served earlier.
     fn find_competitors(&mut self, execution: &Execution, trace: &Trace, mover: &Mover, object: ObjectId) {
-        let end = mover.event.unwrap_or(trace.len());
-        for access in trace.accesses(object).skip_while(|a| a.step >= end) {
+        let (mut before, mut all) = (None, None);
+        match mover.event {
+            Some(event) => before = Some(trace.accesses_before(object, event)),
+            None => all = Some(trace.accesses(object)),
+        }
+        for access in before.into_iter().flatten().chain(all.into_iter().flatten()) {
             let known = mover.parent.is_some_and(|p| trace.happens_before(access.step, p));
             if known && access.write {
                 // All accesses before it are known too.

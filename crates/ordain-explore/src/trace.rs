@@ -32,6 +32,8 @@ pub(crate) struct Trace {
     /// The last event of each thread.
     last_of: Vec<u32>,
     links: Vec<Link>,
+    /// The first link of each event.
+    first_links: Vec<u32>,
     /// The last access, and the last write, of each object.
     heads: Vec<(u32, u32)>,
     objects: Vec<ObjectId>,
@@ -87,6 +89,7 @@ impl Trace {
                 self.everything.pop();
             }
             self.threads.pop();
+            self.first_links.pop();
             self.parents.pop();
             self.race_ends.pop();
         }
@@ -140,6 +143,7 @@ impl Trace {
         self.candidates = candidates;
         self.race_ends.push(self.races.len() as u32);
 
+        self.first_links.push(self.links.len() as u32);
         for access in footprint {
             if *access == Access::EVERYTHING {
                 self.everything.push(step as u32);
@@ -208,10 +212,27 @@ impl Trace {
         &self.races[start as usize..self.race_ends[event] as usize]
     }
 
-    /// The accesses of an object before access `before` (all of them if that is `None`), latest first, as numbers of accesses
-    /// without those to everything.
+    /// The accesses of an object, latest first.
     pub(crate) fn accesses(&self, object: ObjectId) -> impl Iterator<Item = ObjectAccess> + '_ {
-        let mut at = self.heads.get(object.index()).map_or(NONE, |h| h.0);
+        self.accesses_from(self.heads.get(object.index()).map_or(NONE, |h| h.0))
+    }
+
+    /// The accesses of an object before those of `event`, latest first.
+    pub(crate) fn accesses_before(&self, object: ObjectId, event: usize) -> impl Iterator<Item = ObjectAccess> + '_ {
+        // An event that touches the object itself has a link to what was before; no need to walk there from the end.
+        let first = self.first_links[event] as usize;
+        let own = (first..self.links.len())
+            .take_while(|&l| self.links[l].step as usize == event)
+            .find(|&l| self.objects[l] == object);
+        let start = match own {
+            Some(link) => self.links[link].previous,
+            None => self.heads.get(object.index()).map_or(NONE, |h| h.0),
+        };
+        self.accesses_from(start).skip_while(move |a| a.step >= event)
+    }
+
+    fn accesses_from(&self, start: u32) -> impl Iterator<Item = ObjectAccess> + '_ {
+        let mut at = start;
         core::iter::from_fn(move || {
             if at == NONE {
                 return None;

@@ -33,7 +33,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { spurious_wakeups: false, kind_time: false, spin_bound: 2, livelock_rounds: 100_000, max_steps: 1_000_000 }
+        Self {
+            spurious_wakeups: false,
+            kind_time: false,
+            spin_bound: 2,
+            livelock_rounds: 100_000,
+            max_steps: 1_000_000,
+        }
     }
 }
 

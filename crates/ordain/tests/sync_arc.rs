@@ -154,7 +154,8 @@ fn unsized_values_are_shared() {
         let text: Arc<str> = Arc::from("text");
         let text2 = text.clone();
         assert_eq!(thread::spawn(move || text2.len()).join().unwrap(), 4);
-        let function: Arc<dyn Fn(u32) -> u32 + Send + Sync> = Arc::from(Box::new(|x| x + 1) as Box<dyn Fn(u32) -> u32 + Send + Sync>);
+        let function: Arc<dyn Fn(u32) -> u32 + Send + Sync> =
+            Arc::from(Box::new(|x| x + 1) as Box<dyn Fn(u32) -> u32 + Send + Sync>);
         assert_eq!(function(1), 2);
         assert_eq!(Arc::<[u8]>::from(vec![1, 2]).len(), 2);
     });

@@ -198,7 +198,8 @@ fn a_captured_atomic_starts_with_its_value_outside() {
 #[test]
 fn petersons_algorithm_excludes() {
     let count = classes(|| {
-        let shared = Arc::new(([AtomicBool::new(false), AtomicBool::new(false)], AtomicUsize::new(0), AtomicUsize::new(0)));
+        let shared =
+            Arc::new(([AtomicBool::new(false), AtomicBool::new(false)], AtomicUsize::new(0), AtomicUsize::new(0)));
         let enter = |shared: &([AtomicBool; 2], AtomicUsize, AtomicUsize), me: usize| {
             shared.0[me].store(true, SeqCst);
             shared.1.store(1 - me, SeqCst);
