@@ -83,10 +83,15 @@ pub fn count() {
     EXECUTIONS.fetch_add(1, Relaxed);
 }
 
-/// Takes one back, because it was no part of the search.
-#[allow(dead_code, reason = "only Ordain confirms what it finds")]
-pub fn discount() {
-    EXECUTIONS.fetch_sub(1, Relaxed);
+/// How many executions have begun.
+pub fn executions() -> u64 {
+    EXECUTIONS.load(Relaxed)
+}
+
+/// Corrects the count, if some executions were no part of the search.
+#[allow(dead_code, reason = "only Ordain runs the program for other reasons too")]
+pub fn set_executions(executions: u64) {
+    EXECUTIONS.store(executions, Relaxed);
 }
 
 /// CPU seconds of this process.
@@ -109,7 +114,7 @@ fn print(outcome: &str, cpu: f64) {
     let head = HEAD.lock().ok().and_then(|mut head| head.take());
     if let Some(head) = head {
         let rounds = ROUNDS.load(Relaxed).max(1);
-        println!("{head},{outcome},{rounds},{},{cpu:.6},{}", EXECUTIONS.load(Relaxed), peak_kb());
+        println!("{head},{outcome},{rounds},{},{cpu:.6},{}", executions(), peak_kb());
     }
 }
 

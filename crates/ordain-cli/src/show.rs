@@ -28,7 +28,8 @@ fn table(file: &ScheduleFile, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{:<wide$}  {}", printable(key), printable(value))?;
     }
     let switches = steps.windows(2).filter(|pair| pair[0].0 != pair[1].0).count();
-    writeln!(out, "{:<wide$}  {}, with {switches} context switches", "steps", steps.len())?;
+    let plural = if switches == 1 { "" } else { "es" };
+    writeln!(out, "{:<wide$}  {}, with {switches} context switch{plural}", "steps", steps.len())?;
     let name = steps.iter().map(|s| s.0.len()).max().unwrap_or(0).max("thread".len());
     if !steps.is_empty() {
         writeln!(out, "\n  step  {:<name$}  choice  operation", "thread")?;

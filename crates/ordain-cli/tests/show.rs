@@ -12,7 +12,7 @@ fn a_schedule_is_a_table() {
     program  bank::transfer
     found    deadlock: main waits to lock main/mutex 0
     level    ordain types, sequential consistency
-    steps    4, with 1 context switches
+    steps    4, with 1 context switch
 
       step  thread  choice  operation
          0  main            spawn main.1 at src/lib.rs:7:9
@@ -29,7 +29,7 @@ fn lines_between_steps_do_not_shift_the_table() {
         "ordain schedule 1\n# steps: none of these\n\nsteps:\n# a remark\n\nmain # one\n\n  main.1   # two # three\n";
     let file = write(directory.path(), "a.ordain", text);
     insta::assert_snapshot!(stdout(ordain(directory.path()).arg("show").arg(file), 0), @r"
-    steps  2, with 1 context switches
+    steps  2, with 1 context switch
 
       step  thread  choice  operation
          0  main            one

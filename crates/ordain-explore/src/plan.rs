@@ -42,18 +42,37 @@ pub struct Plan<'a> {
     policy: &'a mut dyn Policy,
     at: usize,
     follows: bool,
+    known: Option<(usize, Planned)>,
 }
 
 impl<'a> Plan<'a> {
     /// Forces `prefix`, then lets `policy` decide.
     pub fn new(prefix: &'a [Planned], policy: &'a mut dyn Policy) -> Self {
         policy.begin();
-        Self { prefix, policy, at: 0, follows: false }
+        Self { prefix, policy, at: 0, follows: false, known: None }
     }
 
     /// Follows a schedule that an exploration has found, which may have known more about the program's loops.
     pub fn follow(prefix: &'a [Planned], policy: &'a mut dyn Policy) -> Self {
         Self { follows: true, ..Self::new(prefix, policy) }
+    }
+
+    /// Knows what a thread had announced at the state after `depth` steps, in an execution with the same beginning. The program
+    /// departs from the plan if it has announced something else now.
+    pub fn knowing(self, depth: usize, planned: Planned) -> Self {
+        Self { known: Some((depth, planned)), ..self }
+    }
+
+    /// Whether what was known is so.
+    fn is_as_known(&self, arbiter: &Arbiter) -> Result<(), Planned> {
+        match self.known {
+            Some((depth, planned)) if depth == self.at => {
+                let announced = arbiter.pending(planned.transition.thread).map(|p| p.0);
+                let same = announced.is_some_and(|found| planned.op.is_none_or(|op| found.is_as_planned(&op)));
+                if same { Ok(()) } else { Err(planned) }
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The next transition to apply. `None` ends the execution, which the arbiter then knows.
@@ -63,6 +82,10 @@ impl<'a> Plan<'a> {
             return None;
         }
         if let Some(planned) = self.prefix.get(self.at) {
+            if let Err(known) = self.is_as_known(arbiter) {
+                arbiter.diverge(known.transition, known.op);
+                return None;
+            }
             let transition = planned.transition;
             let announced = arbiter.pending(transition.thread).map(|p| p.0);
             let expected = announced.is_some_and(|found| planned.op.is_none_or(|op| found.is_as_planned(&op)));

@@ -324,6 +324,14 @@ impl Run<'_> {
         if most == 0 {
             return report;
         }
+        if let Some(noticed) = self.try_twice() {
+            report.summary.executions = 2;
+            report.failing = 1;
+            report.findings.push(self.describe(noticed, 1));
+            report.verdict = Verdict::Finding;
+            report.elapsed = started.elapsed();
+            return report;
+        }
         // The search is left at each finding, because confirming one runs the program again, and taken up behind it.
         loop {
             let found = RefCell::new(None);
@@ -368,6 +376,32 @@ impl Run<'_> {
             Verdict::NoFinding
         };
         report
+    }
+
+    /// Runs the program twice in the same order, before anything else: if it does not do the same, nothing that an exploration
+    /// says about it would hold.
+    fn try_twice(&mut self) -> Option<Noticed> {
+        let first = self.run_schedule(&[]).map(|n| n.kind);
+        if !matches!(self.executor.execution().end, End::Complete | End::Deadlock(_)) {
+            return None;
+        }
+        let prefix = ordain_explore::prefix_of(self.executor.execution());
+        let again = match self.run_schedule(&prefix) {
+            Some(noticed) if noticed.kind == FindingKind::Nondeterminism => return Some(noticed),
+            again => again.map(|n| n.kind),
+        };
+        let ended = |kind: &Option<FindingKind>| kind.as_ref().map_or("well", FindingKind::title);
+        let steps = self.executor.execution().steps.len();
+        (steps > prefix.len() || first != again).then(|| {
+            let message = format!(
+                "the program ran twice in the same order; it ended first after {} steps ({}), then after {steps} ({}). {}",
+                prefix.len(),
+                ended(&first),
+                ended(&again),
+                finding::NONDETERMINISM_ADVICE
+            );
+            Noticed { kind: FindingKind::Nondeterminism, message, place: String::new(), prefix }
+        })
     }
 
     fn empty_report(&self) -> Report {

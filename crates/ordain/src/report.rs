@@ -38,7 +38,7 @@ impl Report {
         &self.name
     }
 
-    /// The verdict. Its full text, with everything that limits it, is [`Report::to_string`].
+    /// The verdict. Its full text, with everything that limits it, is the report's `Display`.
     pub fn verdict(&self) -> Verdict {
         self.verdict
     }

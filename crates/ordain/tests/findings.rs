@@ -174,8 +174,8 @@ fn a_data_race_tells_both_accesses() {
 fn a_livelock_names_the_loop() {
     let found = finding(Livelock, || {
         let flag = AtomicUsize::new(0);
-        while flag.load(SeqCst) == 0 {
-            // @looks
+        let is_down = || flag.load(SeqCst) == 0; // @looks
+        while is_down() {
             thread::yield_now(); // @yields
         }
     });

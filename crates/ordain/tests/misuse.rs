@@ -79,8 +79,8 @@ fn nondeterminism_ends_a_check_that_would_keep_going() {
 #[test]
 fn a_finding_that_does_not_happen_again_is_no_finding_of_its_kind() {
     let runs = std::sync::atomic::AtomicUsize::new(0);
-    let found = finding(Nondeterminism, move || assert_ne!(runs.fetch_add(1, SeqCst), 0, "only once"));
-    assert!(found.message().starts_with("panic was found, but the same schedule then ended without it"), "{found}");
+    let found = finding(Nondeterminism, move || assert!(runs.fetch_add(1, SeqCst) % 2 == 1, "every second time"));
+    assert!(found.message().contains("state that survives from one execution to the next"), "{found}");
 }
 
 #[test]
@@ -130,7 +130,8 @@ fn choosing_from_nothing_is_refused() {
 #[test]
 fn orderings_that_do_not_exist_are_refused() {
     use ordain::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-    let cases: [(fn(&AtomicUsize), &str); 4] = [
+    type Access = fn(&AtomicUsize);
+    let cases: [(Access, &str); 4] = [
         (|x| drop(x.load(Release).to_string()), "release load"),
         (|x| x.store(1, Acquire), "acquire store"),
         (|x| drop(x.compare_exchange(0, 1, SeqCst, AcqRel).is_ok().to_string()), "acquire-release failure ordering"),
@@ -183,5 +184,5 @@ fn types_of_std_that_never_block_are_fine() {
         thread::spawn(move || *inner.lock().unwrap() += 1).join().unwrap();
     });
     assert_eq!(report.verdict(), Verdict::Verified);
-    assert_eq!(*seen.lock().unwrap(), report.executions());
+    assert!(*seen.lock().unwrap() >= report.executions());
 }

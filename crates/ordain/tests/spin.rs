@@ -76,8 +76,8 @@ fn an_endless_loop_is_a_livelock_however_it_pauses() {
     for pause in PAUSES {
         let found = finding(Livelock, move || {
             let flag = AtomicBool::new(false);
-            while !flag.load(SeqCst) {
-                // @endless
+            let is_up = || flag.load(SeqCst); // @endless
+            while !is_up() {
                 pause.pause();
             }
         });
@@ -92,14 +92,14 @@ fn two_that_wait_for_each_other_are_both_named() {
         let flags = Arc::new((AtomicBool::new(false), AtomicBool::new(false)));
         let flags2 = flags.clone();
         let other = thread::spawn(move || {
-            while !flags2.0.load(SeqCst) {
-                // @other-waits
+            let is_up = || flags2.0.load(SeqCst); // @other-waits
+            while !is_up() {
                 thread::yield_now();
             }
             flags2.1.store(true, SeqCst);
         });
-        while !flags.1.load(SeqCst) {
-            // @main-waits
+        let is_up = || flags.1.load(SeqCst); // @main-waits
+        while !is_up() {
             thread::yield_now();
         }
         flags.0.store(true, SeqCst);
@@ -180,8 +180,8 @@ fn a_loop_that_polls_under_a_mutex_ends() {
 fn a_loop_that_polls_under_a_mutex_for_ever_is_a_livelock() {
     let found = finding(Livelock, || {
         let state = Mutex::new(0);
-        while *state.lock().unwrap() == 0 {
-            // @polls
+        let state = || *state.lock().unwrap(); // @polls
+        while state() == 0 {
             thread::yield_now();
         }
     });

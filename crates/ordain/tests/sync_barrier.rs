@@ -64,7 +64,7 @@ fn one_too_few_is_a_deadlock() {
     let found = finding_of(quiet(), Deadlock, || {
         let barrier = Arc::new(Barrier::new(3));
         let barrier2 = barrier.clone();
-        thread::spawn(move || drop(barrier2.wait()));
+        thread::spawn(move || assert!(!barrier2.wait().is_leader()));
         barrier.wait();
     });
     assert!(found.message().contains("main waits to be woken from main/barrier#"), "{found}");

@@ -23,6 +23,8 @@ pub struct Optimal {
     prefix: Vec<Planned>,
     /// How many steps of the prefix the next execution shares with the last one.
     kept: usize,
+    /// What the last execution did behind them.
+    replaced: Option<Planned>,
     nodes: Vec<Node>,
     trees: Trees,
     trace: Trace,
@@ -37,6 +39,7 @@ impl Default for Optimal {
         Self {
             prefix: Vec::new(),
             kept: 0,
+            replaced: None,
             nodes: Vec::new(),
             trees: Trees::default(),
             trace: Trace::default(),
@@ -95,6 +98,7 @@ impl Optimal {
             let footprint = Footprint::from_slice(execution.footprint(depth));
             self.nodes[depth].sleep.push(Sleeper { transition, footprint });
             self.kept = depth;
+            self.replaced = Some(Planned { transition, op: Some(execution.steps[depth].op) });
             let known = self.prefix.len().min(depth);
             self.prefix.truncate(known);
             for s in &execution.steps[known..depth] {
@@ -120,7 +124,11 @@ impl Strategy for Optimal {
         if self.finished {
             return None;
         }
-        Some(Plan::new(&self.prefix, &mut self.policy))
+        let plan = Plan::new(&self.prefix, &mut self.policy);
+        Some(match self.replaced {
+            Some(replaced) => plan.knowing(self.kept, replaced),
+            None => plan,
+        })
     }
 
     fn learn(&mut self, execution: &Execution) {

@@ -207,12 +207,11 @@ pub(super) fn finding(
     for line in message.lines() {
         let _ = writeln!(text, "  {line}");
     }
-    let _ = writeln!(
-        text,
-        "\nsteps ({}, with {} context switches, marked >):",
-        execution.steps.len(),
-        execution.context_switches()
-    );
+    let switches = match execution.context_switches() {
+        1 => "1 context switch".to_owned(),
+        n => format!("{n} context switches"),
+    };
+    let _ = writeln!(text, "\nsteps ({}, with {switches}, marked >):", execution.steps.len());
     steps(executor, execution, &mut text);
     if let Some(trouble) = trouble {
         let _ = writeln!(text, "\nThe schedule file could not be written ({trouble}).");
