@@ -251,8 +251,8 @@ impl Reversals {
             return;
         }
         let held = mover.held;
-        let expires = mover.op.wait() == Some(Wait::Timed) && primitives::served(&mover.op, mover.thread, &view);
-        let choices = if held && !expires && !view.sees_change(mover) {
+        let served = mover.op.may_give_up() && primitives::served(&mover.op, mover.thread, &view);
+        let choices = if held && !served && !view.sees_change(mover) {
             0
         } else {
             primitives::choices(&mover.op, mover.thread, &view)

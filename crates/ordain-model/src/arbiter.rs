@@ -260,9 +260,8 @@ impl Arbiter {
             return 1;
         }
         if pending.held && !entry.idle.sees_change(&self.versions) {
-            // Waits that may expire are held only as far as expiring goes.
-            let timed = pending.op.wait() == Some(Wait::Timed);
-            if !timed || !primitives::served(&pending.op, thread, state) {
+            // Waits that may end unserved are held only as far as that goes.
+            if !pending.op.may_give_up() || !primitives::served(&pending.op, thread, state) {
                 return 0;
             }
         }
@@ -313,9 +312,7 @@ impl Arbiter {
         }
         if let Some(pending) = &mut entry.pending {
             pending.released = true;
-            if pending.op.wait() != Some(Wait::Timed) && !matches!(pending.op, Operation::Yield | Operation::Sleep) {
-                entry.idle.released_at = Some(pending.site);
-            }
+            entry.idle.release(&pending.op, pending.site);
         }
         Some(thread)
     }

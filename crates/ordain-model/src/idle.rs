@@ -52,8 +52,10 @@ pub(crate) struct Idle {
     rereads: u32,
     /// How often it went on only because nobody else could.
     pub(crate) releases: u32,
-    /// Where it was held for reading again when it went on like that, if nothing has changed since.
+    /// Where it was held when it went on like that, if nothing has changed since and the loop may be one that ends by itself.
     pub(crate) released_at: Option<Site>,
+    /// Whether it changed something itself since it first yielded.
+    progressed: bool,
     /// Sites of the operations of the present round, to name the loop.
     pub(crate) sites: SmallVec<[Site; 4]>,
 }
@@ -87,6 +89,8 @@ fn counts(op: &Operation, outcome: Outcome) -> Counts {
         | Operation::WriteUnlock { .. }
         | Operation::QueueWait { .. }
         | Operation::Choose { .. } => Counts::Neutral,
+        Operation::Notify { .. } | Operation::Requeue { .. } if outcome == Outcome(0) => Counts::Neutral,
+        Operation::Unpark { .. } => Counts::Neutral,
         _ => Counts::Progress,
     }
 }
@@ -98,7 +102,17 @@ impl Idle {
         self.rereads = 0;
         self.releases = 0;
         self.released_at = None;
+        self.progressed = false;
         self.sites.clear();
+    }
+
+    /// It goes on only because nobody else can, from an operation that it was held at. A loop that gives others a chance and waits for
+    /// nothing of its own making is taken to wait; one that reads again and again, or gets something done, may simply be long.
+    pub(crate) fn release(&mut self, op: &Operation, site: Site) {
+        let idles = matches!(op, Operation::Yield | Operation::Sleep) || op.may_give_up();
+        if !idles || self.progressed {
+            self.released_at = Some(site);
+        }
     }
 
     /// Whether an object it watches was changed by another thread.
@@ -141,7 +155,7 @@ impl Idle {
     pub(crate) fn holds(&self, op: &Operation, site: Site, bound: u32) -> bool {
         match op {
             Operation::Yield | Operation::Sleep => self.rounds_at(site) >= bound,
-            _ if op.wait() == Some(Wait::Timed) => self.rounds_at(site) >= bound,
+            _ if op.may_give_up() => self.rounds_at(site) >= bound,
             Operation::Load { .. }
             | Operation::IsFinished { .. }
             | Operation::OnceCheck { .. }
@@ -166,8 +180,17 @@ impl Idle {
         versions: &[Version],
     ) -> Option<Site> {
         let kind = counts(op, outcome);
-        let left = self.released_at.filter(|_| kind == Counts::Progress || !self.sites.contains(&site));
-        if kind == Counts::Progress || self.watched.len() > MOST_WATCHED {
+        let left = self.released_at.filter(|_| !self.sites.contains(&site) || matches!(op, Operation::Exit));
+        if self.watched.len() > MOST_WATCHED || kind == Counts::Progress && self.rounds.is_empty() {
+            self.reset();
+            return left;
+        }
+        if kind == Counts::Progress {
+            // It gets something done while it gives others a chance: that is fine, but they must get the chance.
+            self.progressed = true;
+            self.rereads = 0;
+        }
+        if left.is_some() {
             self.reset();
             return left;
         }

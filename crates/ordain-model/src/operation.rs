@@ -377,6 +377,11 @@ impl Operation {
         }
     }
 
+    /// Whether the operation may end without being served although it waits: its time is over, or the wake-up is spurious.
+    pub fn may_give_up(&self) -> bool {
+        self.wait() == Some(Wait::Timed) || matches!(self, Self::Woken { .. } | Self::Park { .. })
+    }
+
     /// The object that the operation is about, for messages.
     pub fn object(&self) -> Option<ObjectId> {
         match *self {

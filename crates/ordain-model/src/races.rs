@@ -8,6 +8,7 @@
 use crate::clock::join;
 use crate::execution::{Execution, PlainAccess, PlainKind};
 use crate::finding::DataRace;
+use crate::footprint::Access;
 use crate::names::{ObjectId, ThreadId};
 use crate::operation::{MemoryOrder, Operation, Outcome};
 use alloc::collections::BTreeMap;
@@ -23,6 +24,8 @@ struct Synchronisation {
     threads: Vec<Clock>,
     /// What one who acquires the object learns.
     objects: BTreeMap<ObjectId, Clock>,
+    /// What one who writes the object learns besides: from those who only read it, who learn nothing from each other.
+    readers: BTreeMap<ObjectId, Clock>,
     /// What relaxed loads have read and an acquire fence would learn.
     unfenced: Vec<Clock>,
     /// What a release fence has prepared for later relaxed stores.
@@ -32,7 +35,14 @@ struct Synchronisation {
 impl Synchronisation {
     fn new(width: usize) -> Self {
         let zero = || vec![vec![0; width]; width];
-        let mut all = Self { width, threads: zero(), objects: BTreeMap::new(), unfenced: zero(), fenced: zero() };
+        let mut all = Self {
+            width,
+            threads: zero(),
+            objects: BTreeMap::new(),
+            readers: BTreeMap::new(),
+            unfenced: zero(),
+            fenced: zero(),
+        };
         for (i, clock) in all.threads.iter_mut().enumerate() {
             clock[i] = 1;
         }
@@ -45,9 +55,22 @@ impl Synchronisation {
         }
     }
 
-    fn release(&mut self, thread: usize, object: ObjectId) {
+    /// What a primitive other than an atomic does: takes from the objects it touches, and gives to them. Accesses that commute
+    /// order nothing among each other.
+    fn touch(&mut self, thread: usize, footprint: &[Access]) {
+        for access in footprint.iter().filter(|a| **a != Access::EVERYTHING) {
+            self.acquire(thread, access.object());
+            if access.is_write()
+                && let Some(clock) = self.readers.get(&access.object())
+            {
+                join(&mut self.threads[thread], clock);
+            }
+        }
         let width = self.width;
-        join(self.objects.entry(object).or_insert_with(|| vec![0; width]), &self.threads[thread]);
+        for access in footprint.iter().filter(|a| **a != Access::EVERYTHING) {
+            let clocks = if access.is_write() { &mut self.objects } else { &mut self.readers };
+            join(clocks.entry(access.object()).or_insert_with(|| vec![0; width]), &self.threads[thread]);
+        }
         self.threads[thread][thread] += 1;
     }
 
@@ -103,15 +126,7 @@ impl Synchronisation {
             }
             // An attempt that failed, or a wait that was not ended by anyone, orders nothing.
             _ if failed => {}
-            // Whatever else synchronises both takes and gives over the objects that it touches.
-            _ => {
-                for access in execution.footprint(number).iter().filter(|a| **a != crate::Access::EVERYTHING) {
-                    self.acquire(thread, access.object());
-                }
-                for access in execution.footprint(number).iter().filter(|a| **a != crate::Access::EVERYTHING) {
-                    self.release(thread, access.object());
-                }
-            }
+            _ => self.touch(thread, execution.footprint(number)),
         }
     }
 }

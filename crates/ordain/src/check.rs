@@ -364,6 +364,10 @@ impl Run<'_> {
                 break;
             }
         }
+        if !total.exhausted && report.findings.is_empty() {
+            // The budget may have been just enough.
+            total.exhausted = strategy.plan().is_none();
+        }
         report.summary = total;
         report.elapsed = started.elapsed();
         let exhaustive = total.exhausted && strategy.coverage() == Coverage::Everything;
@@ -441,12 +445,19 @@ impl Run<'_> {
             again = self.run_schedule(&noticed.prefix);
         }
         match again {
-            Some(again) if again.kind == noticed.kind => self.describe(again, number),
+            Some(again) if again.kind == noticed.kind && again.place == noticed.place => self.describe(again, number),
             other => {
-                let what = other.as_ref().map_or("ended without it", |o| o.kind.title());
+                let what = match &other {
+                    Some(other) if other.kind == noticed.kind => {
+                        format!("showed it at another place ({})", other.message)
+                    }
+                    Some(other) => format!("showed a {}", other.kind.title()),
+                    None => "ended well".to_owned(),
+                };
                 let message = format!(
-                    "{} was found, but the same schedule then {what}. {}",
+                    "a {} was found ({}), but the same schedule then {what}. {}",
                     noticed.kind.title(),
+                    noticed.message,
                     finding::NONDETERMINISM_ADVICE
                 );
                 let (kind, prefix) = (FindingKind::Nondeterminism, noticed.prefix);

@@ -131,7 +131,10 @@ pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<N
     if let Some(last) = executor.panics().iter().position(|p| !p.observed) {
         // A panic that was joined and led to this one (a join that is unwrapped) is where it began.
         let panics = &executor.panics()[..=last];
-        let place = format!("{:?} {}", panics[0].location, panics[0].message);
+        let place = match &panics[0].location {
+            Some(location) => format!("{location:?}"),
+            None => panics[0].message.clone(),
+        };
         return notice(FindingKind::Panic, panic_message(executor, panics), place);
     }
     if let Some(at) = execution.misuses.first() {

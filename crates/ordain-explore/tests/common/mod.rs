@@ -69,6 +69,10 @@ pub enum I {
     RetryWait(usize, usize),
     /// Loads a number of times, whatever comes.
     LongLoop(usize, usize),
+    /// Adds to cell 1 and yields until cell `.0` is not zero.
+    BusyUntilSet(usize),
+    /// Adds to a cell and yields a number of times.
+    BusyLoop(usize, usize),
 }
 
 /// A program: what main does after it has spawned the others, and what those do.
@@ -277,6 +281,12 @@ impl Interpreter {
                 (I::Load(x) | I::SpinUntilSet(x) | I::BareSpin(x), 0) => {
                     Some(Operation::Load { cell: o.cells[x], order: ORDER })
                 }
+                (I::BusyUntilSet(x), 1) => Some(Operation::Load { cell: o.cells[x], order: ORDER }),
+                (I::BusyUntilSet(_), 0) => Some(Operation::Update { cell: o.cells[1], order: ORDER }),
+                (I::BusyLoop(x, _), stage) if stage % 2 == 0 => {
+                    Some(Operation::Update { cell: o.cells[x], order: ORDER })
+                }
+                (I::BusyUntilSet(_) | I::BusyLoop(..), _) => Some(Operation::Yield),
                 (I::LongLoop(x, _), _) => Some(Operation::Load { cell: o.cells[x], order: ORDER }),
                 (I::SpinUntilSet(_), _) => Some(Operation::Yield),
                 (I::Load(_) | I::BareSpin(_), _) => None,
@@ -321,7 +331,11 @@ impl Interpreter {
             match op {
                 Some(op) => {
                     // A loop is one site.
-                    let stage = if matches!(instruction, I::LongLoop(..)) { 0 } else { local.stage };
+                    let stage = match instruction {
+                        I::LongLoop(..) => 0,
+                        I::BusyLoop(..) => local.stage % 2,
+                        _ => local.stage,
+                    };
                     let site = Site((t * 1000 + local.pc * 10 + stage + 2) as u64);
                     self.arbiter.announce(id, op, site);
                     return;
@@ -429,6 +443,23 @@ impl Interpreter {
                 local.log.push(1);
                 self.announce(t);
                 return;
+            }
+            (I::BusyUntilSet(_), 0) => {
+                self.arbiter.set_value(o.cells[1], self.arbiter.value(o.cells[1]) + 1);
+                next = false;
+            }
+            (I::BusyUntilSet(x), 1) => next = self.arbiter.value(o.cells[x]) != 0,
+            (I::BusyUntilSet(_), _) => {
+                local.stage = 0;
+                self.announce(t);
+                return;
+            }
+            (I::BusyLoop(x, times), stage) => {
+                if stage % 2 == 0 {
+                    local.last = self.arbiter.value(o.cells[x]);
+                    self.arbiter.set_value(o.cells[x], local.last + 1);
+                }
+                next = stage + 1 == 2 * times;
             }
             (I::LongLoop(x, times), done) => {
                 local.last = self.arbiter.value(o.cells[x]);

@@ -162,7 +162,9 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             2 => I::SkipIfFailed(1),
             _ => I::Sleep,
         }),
-        Topic::Spin => match dice.below(10) {
+        Topic::Spin => match dice.below(12) {
+            10 => out.push(I::BusyUntilSet(0)),
+            11 => out.push(I::BusyLoop(cell, 2 + dice.below(2))),
             9 => out.push(I::LongLoop(cell, 9 + dice.below(4))),
             0 => out.push(I::SpinUntilSet(cell)),
             1 => out.push(I::BareSpin(cell)),
@@ -192,6 +194,10 @@ pub fn program(seed: u64) -> Program {
         }
         bodies.push(body);
     }
+    // Two threads that wait and keep each other busy go on for ever, and no search can end that; one is enough.
+    let mut busy = bodies.iter_mut().flatten().filter(|i| matches!(i, I::BusyUntilSet(_)));
+    busy.next();
+    busy.for_each(|i| *i = I::Yield);
     // Main mostly only spawns, so that there is room for interleaving among the others.
     if dice.chance(60) {
         bodies.insert(0, Vec::new());

@@ -8,6 +8,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The schedule of the first `steps` steps of the last execution, with its header.
 pub(super) fn schedule(executor: &Executor, check: &str, kind: &FindingKind, message: &str, steps: usize) -> Schedule {
@@ -25,8 +26,13 @@ pub(super) fn schedule(executor: &Executor, check: &str, kind: &FindingKind, mes
     schedule
 }
 
-/// A fingerprint of the running binary, to tell whether a schedule was made by it.
+/// A fingerprint of the running binary, to tell whether a schedule was made by it. Taken once.
 fn binary_fingerprint() -> Option<u64> {
+    static FINGERPRINT: OnceLock<Option<u64>> = OnceLock::new();
+    *FINGERPRINT.get_or_init(read_fingerprint)
+}
+
+fn read_fingerprint() -> Option<u64> {
     let mut file = fs::File::open(std::env::current_exe().ok()?).ok()?;
     let mut hasher = DefaultHasher::new();
     let mut buffer = vec![0; 1 << 16];
