@@ -96,7 +96,12 @@ fn counts(op: &Operation, outcome: Outcome) -> Counts {
 }
 
 impl Idle {
+    #[inline]
     pub(crate) fn reset(&mut self) {
+        if self.watched.is_empty() && self.rounds.is_empty() && self.sites.is_empty() {
+            // Nothing was noted since the last time.
+            return;
+        }
         self.watched.clear();
         self.rounds.clear();
         self.rereads = 0;

@@ -1,4 +1,5 @@
 //! Numbers of executions that must come out exactly, on the benchmark programs.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[allow(unreachable_pub)]
 mod tool {
@@ -8,7 +9,8 @@ mod tool {
     pub use std::sync::Arc;
 }
 #[path = "../../../benches/programs.rs"]
-#[allow(dead_code, unreachable_pub)] // Not every program is run here.
+#[allow(dead_code, unreachable_pub, clippy::redundant_closure, reason = "written for all tools")]
+// Shared with other tools, and not every program is run here.
 mod programs;
 
 use ordain::{Check, Report, Strategy, Verdict};

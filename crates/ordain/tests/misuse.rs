@@ -186,3 +186,17 @@ fn types_of_std_that_never_block_are_fine() {
     assert_eq!(report.verdict(), Verdict::Verified);
     assert!(*seen.lock().unwrap() >= report.executions());
 }
+
+#[test]
+fn a_panic_of_the_first_run_is_not_forgotten() {
+    let runs = std::sync::atomic::AtomicUsize::new(0);
+    let r = quiet().run(move || assert_ne!(runs.fetch_add(1, SeqCst), 0, "only once"));
+    assert_eq!(r.verdict(), Verdict::Finding, "{r}");
+}
+#[test]
+fn a_finding_is_confirmed_only_by_the_same_finding() {
+    let runs = std::sync::atomic::AtomicUsize::new(0);
+    let r = quiet()
+        .run(move || if runs.fetch_add(1, SeqCst).is_multiple_of(2) { panic!("one") } else { panic!("another") });
+    assert_eq!(*r.findings()[0].kind(), Nondeterminism, "{}", r.findings()[0]);
+}

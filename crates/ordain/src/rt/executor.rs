@@ -82,6 +82,8 @@ pub(super) struct Runtime {
     stack_size: usize,
     /// Objects made outside: their names, and the execution that last used them.
     externals: HashMap<u64, (ObjectId, u64)>,
+    /// Threads that have a coroutine.
+    left: usize,
     /// Threads that gave way while unwinding.
     unwinding: usize,
     /// The last panic that the hook saw and no thread has reported.
@@ -204,6 +206,7 @@ impl Runtime {
             self.slots.push(Box::default());
         }
         let coroutine = Coroutine::with_stack(stack, move |yielder, ()| main_function(thread, yielder, body));
+        self.left += 1;
         let slot = self.slot(thread);
         slot.coroutine = Some(coroutine);
         slot.stack_size = size;
@@ -221,6 +224,7 @@ impl Runtime {
         let slot = self.slot(thread);
         let size = slot.stack_size;
         if let Some(coroutine) = slot.coroutine.take() {
+            self.left -= 1;
             self.stacks.push((size, coroutine.into_stack()));
         }
     }
@@ -368,6 +372,7 @@ impl Executor {
             stacks: Vec::new(),
             stack_size,
             externals: HashMap::new(),
+            left: 0,
             unwinding: 0,
             last_panic: None,
             watched: watchdog::watch(),
@@ -392,11 +397,12 @@ impl Executor {
 
     /// Ends what is left of the threads, newest first, because a thread may have lent its stack to its children.
     fn tear_down() {
+        ACTIVE.set(false);
         let count = with(|rt| {
             rt.tearing_down = true;
-            rt.slots.len()
+            // Threads that ended have given their stacks back and dropped their values.
+            if rt.left > 0 { rt.slots.len() } else { 0 }
         });
-        ACTIVE.set(false);
         for thread in (0..count).rev().map(|i| ThreadId(i as u32)) {
             while let Some(mut coroutine) = with(|rt| rt.coroutine(thread)) {
                 resume(thread);
