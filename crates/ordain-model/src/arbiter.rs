@@ -233,6 +233,7 @@ impl Arbiter {
     }
 
     /// What a thread has announced.
+    #[inline]
     pub fn pending(&self, thread: ThreadId) -> Option<(Operation, Site)> {
         self.threads.get(thread.index()).and_then(|t| t.pending.as_ref()).map(|p| (p.op, p.site))
     }

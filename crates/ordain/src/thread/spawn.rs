@@ -7,7 +7,7 @@ use std::any::Any;
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Starts a thread, as [`std::thread::spawn`].
 ///
@@ -88,7 +88,7 @@ impl Builder {
         T: 'a,
     {
         home::enter();
-        let end = Arc::new(End { result: Mutex::new(None), message: Message::default() });
+        let end = Arc::new(End { result: Mutex::new(None), message: OnceLock::new() });
         let body: Box<dyn FnOnce() + 'a> = {
             let end = end.clone();
             Box::new(move || run(f, end))
@@ -104,7 +104,7 @@ impl Builder {
 fn run<F: FnOnce() -> T, T>(f: F, end: Arc<End<T>>) {
     let result = catch(f);
     if let Err(payload) = &result {
-        *held(&end.message) = Some(message(&**payload));
+        *held(end.message.get_or_init(Message::default)) = Some(message(&**payload));
     }
     *held(&end.result) = Some(result);
     // Drops the result if nobody can ask for it.
@@ -143,8 +143,8 @@ pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// What a modelled thread leaves.
 struct End<T> {
     result: Mutex<Option<super::Result<T>>>,
-    /// What its panic says, if it panicked.
-    message: Message,
+    /// What its panic says, if it panicked; made when someone needs it.
+    message: OnceLock<Message>,
 }
 
 /// What the panic of a thread says, if it panicked.
@@ -173,7 +173,7 @@ impl<T> Run<T> {
 
     /// What the thread's panic says, once it has ended.
     pub(super) fn message(&self) -> Message {
-        self.end.message.clone()
+        self.end.message.get_or_init(Message::default).clone()
     }
 
     /// Whether the thread has ended.
