@@ -3,37 +3,13 @@
 
 mod common;
 
-use common::{finding, verify};
+use common::{Plain, finding, verify};
 use ordain::FindingKind::DataRace;
 use ordain::cell::UnsafeCell;
 use ordain::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use ordain::sync::{Barrier, Condvar, Mutex, Once, RwLock, Semaphore, mpsc};
 use ordain::thread;
 use std::sync::Arc;
-
-/// A number that threads share without protection.
-struct Plain(UnsafeCell<u32>);
-
-// SAFETY: unsound on purpose; threads of a check never really run at the same time.
-unsafe impl Sync for Plain {}
-
-impl Plain {
-    fn shared() -> Arc<Self> {
-        Arc::new(Self(UnsafeCell::new(0)))
-    }
-
-    #[track_caller]
-    fn read(&self) -> u32 {
-        // SAFETY: only one thread of a check runs at a time.
-        self.0.with(|p| unsafe { *p })
-    }
-
-    #[track_caller]
-    fn write(&self, value: u32) {
-        // SAFETY: only one thread of a check runs at a time.
-        self.0.with_mut(|p| unsafe { *p = value });
-    }
-}
 
 /// A writer publishes plain memory with a flag; main reads it if the flag is up.
 fn publish(store: Ordering, load: Ordering) {

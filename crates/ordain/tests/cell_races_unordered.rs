@@ -4,30 +4,11 @@
 
 mod common;
 
-use common::finding;
+use common::{Plain, finding};
 use ordain::FindingKind;
-use ordain::cell::UnsafeCell;
 use ordain::sync::{Condvar, RwLock, mpsc};
 use ordain::thread;
 use std::sync::Arc;
-
-/// A plain cell that the programs here race on.
-struct Plain(UnsafeCell<u32>);
-
-// SAFETY: a race on it is what the tests look for; modelled threads take turns, so no two accesses happen at once.
-unsafe impl Sync for Plain {}
-
-impl Plain {
-    fn shared() -> Arc<Self> {
-        Arc::new(Self(UnsafeCell::new(0)))
-    }
-
-    #[track_caller]
-    fn write(&self, value: u32) {
-        // SAFETY: modelled threads take turns.
-        self.0.with_mut(|p| unsafe { *p = value });
-    }
-}
 
 /// The program has a data race.
 fn races(program: impl Fn() + 'static) {
@@ -241,15 +222,17 @@ fn sleep_yield_choose() {
 #[test]
 fn readers_do_not_order_each_other() {
     races(|| {
-        let s = Arc::new((RwLock::new(()), Plain(UnsafeCell::new(0))));
-        let s2 = s.clone();
+        let plain = Plain::shared();
+        let p2 = plain.clone();
+        let lock = Arc::new(RwLock::new(()));
+        let lock2 = lock.clone();
         let t = thread::spawn(move || {
-            let _g = s2.0.read().unwrap();
-            s2.1.write(1);
+            let _guard = lock2.read().unwrap();
+            p2.write(1);
         });
         {
-            let _g = s.0.read().unwrap();
-            s.1.write(2);
+            let _guard = lock.read().unwrap();
+            plain.write(2);
         }
         t.join().unwrap();
     });

@@ -4,6 +4,7 @@
 //! and nothing else.
 #![allow(dead_code, clippy::unwrap_used, reason = "no test uses all of it; a test fails by panicking")]
 
+use ordain::cell::UnsafeCell;
 use ordain::{Check, Finding, FindingKind, Report, Strategy, Verdict};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -83,5 +84,29 @@ pub(crate) fn panic_text<T>(f: impl FnOnce() -> T) -> String {
     match payload.downcast::<String>() {
         Ok(text) => *text,
         Err(payload) => payload.downcast_ref::<&str>().map_or_else(String::new, |text| (*text).to_owned()),
+    }
+}
+
+/// A number that threads share without protection.
+pub(crate) struct Plain(UnsafeCell<u32>);
+
+// SAFETY: unsound on purpose; threads of a check never really run at the same time.
+unsafe impl Sync for Plain {}
+
+impl Plain {
+    pub(crate) fn shared() -> Arc<Self> {
+        Arc::new(Self(UnsafeCell::new(0)))
+    }
+
+    #[track_caller]
+    pub(crate) fn read(&self) -> u32 {
+        // SAFETY: only one thread of a check runs at a time.
+        self.0.with(|p| unsafe { *p })
+    }
+
+    #[track_caller]
+    pub(crate) fn write(&self, value: u32) {
+        // SAFETY: only one thread of a check runs at a time.
+        self.0.with_mut(|p| unsafe { *p = value });
     }
 }
