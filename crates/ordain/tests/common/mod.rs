@@ -88,7 +88,7 @@ pub(crate) fn panic_text<T>(f: impl FnOnce() -> T) -> String {
 }
 
 /// A number that threads share without protection.
-pub(crate) struct Plain(UnsafeCell<u32>);
+pub(crate) struct Plain(pub(crate) UnsafeCell<u32>);
 
 // SAFETY: unsound on purpose; threads of a check never really run at the same time.
 unsafe impl Sync for Plain {}
