@@ -52,6 +52,15 @@ struct Pending {
     held: bool,
     /// May go on although it is held, because nobody else can.
     released: bool,
+    /// The virtual time at which it gives up, if it is one that does.
+    deadline: u64,
+}
+
+impl Pending {
+    /// Whether it ends when its time comes, whatever others do.
+    fn is_timed(&self) -> bool {
+        self.op.wait() == Some(Wait::Timed) || self.op == Operation::Sleep
+    }
 }
 
 /// What the arbiter knows of a thread in the present execution.
@@ -63,6 +72,8 @@ struct Thread {
     objects: u32,
     /// Virtual time in nanoseconds.
     time: u64,
+    /// How long its next timed operation waits, in nanoseconds.
+    patience: u64,
 }
 
 /// The state machine behind all front ends.
@@ -141,7 +152,7 @@ impl Arbiter {
         let entry = &mut self.threads[index];
         entry.pending = None;
         entry.idle.reset();
-        (entry.children, entry.objects, entry.time) = (0, 0, 0);
+        (entry.children, entry.objects, entry.time, entry.patience) = (0, 0, 0, 0);
         if self.execution.spawned_by.len() <= index {
             self.execution.spawned_by.resize(index + 1, u32::MAX);
         }
@@ -229,7 +240,8 @@ impl Arbiter {
     pub fn announce(&mut self, thread: ThreadId, op: Operation, site: Site) {
         let entry = &mut self.threads[thread.index()];
         let held = entry.idle.holds(&op, site, self.options.spin_bound) && !self.long_loops.contains(&site);
-        entry.pending = Some(Pending { op, site, held, released: false });
+        let deadline = entry.time.saturating_add(entry.patience);
+        entry.pending = Some(Pending { op, site, held, released: false, deadline });
     }
 
     /// What a thread has announced.
@@ -293,19 +305,28 @@ impl Arbiter {
         }
     }
 
-    /// When nobody else can go on, time passes: the held thread (or the one whose wait can expire) that went on least often
-    /// may go on. Its step depends on everything, because it is enabled only by the absence of all others.
+    /// When nobody else can go on, time passes: one thread that is held, or whose time comes, may go on. Its step depends on
+    /// everything, because it is enabled only by the absence of all others. Threads that spin look round once; then, in kind
+    /// time, the earliest deadline comes; then those that spin go on by turns.
     fn release_held(&mut self) -> Option<ThreadId> {
         let kind_time = self.options.kind_time;
-        let thread = self
-            .alive
-            .iter()
-            .copied()
-            .filter(|t| {
-                let pending = self.threads[t.index()].pending.as_ref();
-                pending.is_some_and(|p| p.held || kind_time && p.op.wait() == Some(Wait::Timed))
-            })
-            .min_by_key(|t| (self.threads[t.index()].idle.releases, *t))?;
+        let waiting = |t: &ThreadId| self.threads[t.index()].pending.as_ref().map(|p| (*t, p));
+        let spinning = self.alive.iter().filter_map(waiting).filter(|(_, p)| p.held && !(kind_time && p.is_timed()));
+        let spinning = spinning.map(|(t, _)| (self.threads[t.index()].idle.releases, t)).min();
+        let timed = self.alive.iter().filter_map(waiting).filter(|(_, p)| kind_time && p.is_timed());
+        let timed = timed.map(|(t, p)| (p.deadline, t)).min();
+        let thread = match (spinning, timed) {
+            (Some((0, spinner)), _) => spinner,
+            (_, Some((_, timed))) => timed,
+            (Some((_, spinner)), None) => spinner,
+            (None, None) => return None,
+        };
+        if timed.is_some_and(|t| t.1 == thread) {
+            // What spins looks round again when time has passed.
+            for other in &self.alive {
+                self.threads[other.index()].idle.releases = 0;
+            }
+        }
         let entry = &mut self.threads[thread.index()];
         entry.idle.releases += 1;
         if entry.idle.releases > self.options.livelock_rounds {
@@ -462,6 +483,11 @@ impl Arbiter {
     /// Virtual time of a thread in nanoseconds: the sum of its sleeps and of those that happened before.
     pub fn time(&self, thread: ThreadId) -> u64 {
         self.threads[thread.index()].time
+    }
+
+    /// Says how long the next timed operations of a thread wait. Only kind time asks.
+    pub fn set_patience(&mut self, thread: ThreadId, nanoseconds: u64) {
+        self.threads[thread.index()].patience = nanoseconds;
     }
 
     /// Lets virtual time pass for a thread.

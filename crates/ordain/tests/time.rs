@@ -4,10 +4,11 @@
 mod common;
 
 use common::{outcomes, outcomes_with, quiet, verify};
+use ordain::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use ordain::sync::mpsc::channel;
 use ordain::sync::{Mutex, Semaphore};
-use ordain::thread;
 use ordain::time::{Duration, Instant};
+use ordain::{Verdict, thread};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -134,4 +135,48 @@ fn instants_are_computed_with() {
         assert!(start.checked_sub(24 * HOUR).is_some(), "there is time before the beginning");
         assert!(start < later && start - HOUR < start);
     });
+}
+
+#[test]
+fn in_kind_time_a_sleep_outlasts_what_others_can_do() {
+    let flag_is_up = |kind: bool| {
+        quiet().kind_time(kind).run(|| {
+            let flag = Arc::new(AtomicBool::new(false));
+            let other = flag.clone();
+            let setter = thread::spawn(move || other.store(true, SeqCst));
+            thread::sleep(Duration::from_millis(1));
+            assert!(flag.load(SeqCst), "the sleep was too short");
+            setter.join().unwrap();
+        })
+    };
+    assert_eq!(flag_is_up(true).verdict(), Verdict::Verified);
+    assert_eq!(flag_is_up(false).verdict(), Verdict::Finding);
+}
+
+#[test]
+fn in_kind_time_the_earliest_deadline_comes_first() {
+    let report = quiet().kind_time(true).run(|| {
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let sleepers: Vec<_> = [30, 10, 20]
+            .into_iter()
+            .map(|n| {
+                let order = order.clone();
+                thread::spawn(move || {
+                    thread::sleep(Duration::from_millis(n));
+                    order.lock().unwrap().push(n);
+                    if n == 10 {
+                        // Sleeps until 15, and is still the earliest.
+                        thread::sleep(Duration::from_millis(5));
+                        order.lock().unwrap().push(15);
+                    }
+                })
+            })
+            .collect();
+        for sleeper in sleepers {
+            sleeper.join().unwrap();
+        }
+        assert_eq!(*order.lock().unwrap(), [10, 15, 20, 30]);
+    });
+    report.expect_no_finding();
+    assert_eq!(report.verdict(), Verdict::Verified);
 }

@@ -36,6 +36,7 @@ pub fn served(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
         Operation::Receive { channel, .. } => channel::receive_served(channel, view),
         Operation::Join { thread: target, .. } => thread::ended(target, view),
         Operation::Park { .. } => view.word(view.fixed().token(thread)) != 0,
+        Operation::Sleep => !view.fixed().kind_time,
         _ => true,
     }
 }
@@ -68,7 +69,8 @@ fn waits(op: &Operation, view: &impl View) -> bool {
     match op.wait() {
         Some(Wait::Block) => true,
         Some(Wait::Timed) => view.fixed().kind_time,
-        _ => false,
+        Some(Wait::Try) => false,
+        None => view.fixed().kind_time && *op == Operation::Sleep,
     }
 }
 

@@ -88,6 +88,12 @@ pub(crate) fn now() -> Duration {
     Duration::from_nanos(with(|rt| rt.arbiter.time(rt.current)))
 }
 
+/// Says how long the running thread's next timed operation waits. Only when `active()`.
+pub(crate) fn wait_at_most(duration: Duration) {
+    let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    with(|rt| rt.arbiter.set_patience(rt.current, nanoseconds));
+}
+
 /// Adds to the virtual time of the running thread (a sleep or an expired wait). Only when `active()`.
 pub(crate) fn advance(by: Duration) {
     let nanoseconds = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);

@@ -82,6 +82,7 @@ impl Condvar {
         timeout: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let timed_out = if rt::active() {
+            rt::wait_at_most(timeout);
             let notified = guard.wait_in(self.id(), Wait::Timed);
             if !notified {
                 rt::advance(timeout);

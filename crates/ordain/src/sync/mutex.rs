@@ -78,6 +78,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock_for(&self, timeout: Duration) -> TryLockResult<MutexGuard<'_, T>> {
         if rt::active() {
+            rt::wait_at_most(timeout);
             let result = self.attempt(Wait::Timed);
             if let Err(TryLockError::WouldBlock) = result {
                 rt::advance(timeout);

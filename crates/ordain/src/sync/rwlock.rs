@@ -98,6 +98,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read_for(&self, timeout: Duration) -> TryLockResult<RwLockReadGuard<'_, T>> {
         if rt::active() {
+            rt::wait_at_most(timeout);
             let result = self.attempt_read(Wait::Timed);
             if let Err(TryLockError::WouldBlock) = result {
                 rt::advance(timeout);
@@ -112,6 +113,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write_for(&self, timeout: Duration) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         if rt::active() {
+            rt::wait_at_most(timeout);
             let result = self.attempt_write(Wait::Timed);
             if let Err(TryLockError::WouldBlock) = result {
                 rt::advance(timeout);

@@ -81,6 +81,7 @@ impl Semaphore {
     #[track_caller]
     pub fn acquire_timeout(&self, timeout: Duration) -> bool {
         if rt::active() {
+            rt::wait_at_most(timeout);
             let taken = self.attempt(Wait::Timed);
             if !taken {
                 rt::advance(timeout);

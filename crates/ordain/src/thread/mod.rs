@@ -46,6 +46,7 @@ pub fn park() {
 #[track_caller]
 pub fn park_timeout(timeout: Duration) {
     if rt::active() {
+        rt::wait_at_most(timeout);
         if rt::step(Operation::Park { wait: Wait::Timed }) == Outcome::FAILED {
             rt::advance(timeout);
         }
@@ -58,6 +59,7 @@ pub fn park_timeout(timeout: Duration) {
 #[track_caller]
 pub fn sleep(duration: Duration) {
     if rt::active() {
+        rt::wait_at_most(duration);
         rt::step(Operation::Sleep);
         rt::advance(duration);
     } else if !home::ending() {

@@ -147,13 +147,18 @@ impl<T> Receiver<T> {
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         match self.end.usable() {
             End::Real(receiver) => receiver.recv_timeout(timeout),
-            End::Modelled(receiver) => receiver.receive(Wait::Timed).map_err(|error| match error {
-                TryRecvError::Empty => {
-                    rt::advance(timeout);
-                    RecvTimeoutError::Timeout
+            End::Modelled(receiver) => {
+                if rt::active() {
+                    rt::wait_at_most(timeout);
                 }
-                TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
-            }),
+                receiver.receive(Wait::Timed).map_err(|error| match error {
+                    TryRecvError::Empty => {
+                        rt::advance(timeout);
+                        RecvTimeoutError::Timeout
+                    }
+                    TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
+                })
+            }
         }
     }
 
