@@ -324,7 +324,10 @@ impl Arbiter {
         if timed.is_some_and(|t| t.1 == thread) {
             // What spins looks round again when time has passed.
             for other in &self.alive {
-                self.threads[other.index()].idle.releases = 0;
+                let entry = &mut self.threads[other.index()];
+                if entry.pending.as_ref().is_some_and(|p| p.held && !p.is_timed()) {
+                    entry.idle.releases = 0;
+                }
             }
         }
         let entry = &mut self.threads[thread.index()];
