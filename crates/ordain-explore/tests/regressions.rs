@@ -144,3 +144,11 @@ fn reads_of_different_cells_commute() {
     assert_eq!(optimal.executions, 4);
     assert_eq!(source.executions, 4);
 }
+
+#[test]
+fn an_execution_that_is_cut_short_leaves_nothing_to_the_next() {
+    let mut program = threads(vec![vec![], vec![], vec![], vec![I::Sleep]]);
+    program.options.kind_time = true;
+    agree(&program);
+    assert_eq!(count(&program, &mut Optimal::default()).executions, 1);
+}

@@ -98,7 +98,7 @@ fn counts(op: &Operation, outcome: Outcome) -> Counts {
 impl Idle {
     #[inline]
     pub(crate) fn reset(&mut self) {
-        if self.watched.is_empty() && self.rounds.is_empty() && self.sites.is_empty() {
+        if self.watched.is_empty() && self.rounds.is_empty() && self.sites.is_empty() && self.releases == 0 {
             // Nothing was noted since the last time.
             return;
         }
