@@ -131,7 +131,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
     let demo = find(arguments.name.as_deref().unwrap_or(DEMOS[0].name))?;
     let report = check(demo, arguments)?;
     output::write(|out| show(demo, &report, out))?;
-    Ok(if report.verdict() == Verdict::Finding { Outcome::Finding } else { Outcome::Clean })
+    Ok(if report.verdict == Verdict::Finding { Outcome::Finding } else { Outcome::Clean })
 }
 
 fn check(demo: &'static Demo, arguments: &Arguments) -> Result<Report, Problem> {
@@ -162,7 +162,7 @@ fn show(demo: &Demo, report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for (i, line) in demo.source.lines().enumerate() {
         writeln!(out, "{:>4}  {line}", i + 1)?;
     }
-    for finding in report.findings() {
+    for finding in &report.findings {
         writeln!(out, "\n{}", story(finding))?;
         if let Some(line) = replay_line(demo, finding) {
             writeln!(out, "\nreplay it with:\n  {line}")?;

@@ -325,7 +325,7 @@ impl Run<'_> {
             return report;
         }
         if let Some(noticed) = self.try_twice() {
-            report.summary.executions = 2;
+            report.executions = 2;
             report.failing = 1;
             report.findings.push(self.describe(noticed, 1));
             report.verdict = Verdict::Finding;
@@ -368,7 +368,8 @@ impl Run<'_> {
             // The budget may have been just enough.
             total.exhausted = strategy.plan().is_none();
         }
-        report.summary = total;
+        (report.executions, report.blocked, report.steps) = (total.executions, total.blocked, total.steps);
+        (report.threads, report.depth) = (total.threads, total.depth);
         report.elapsed = started.elapsed();
         let exhaustive = total.exhausted && strategy.coverage() == Coverage::Everything;
         report.bound_reached = total.exhausted && strategy.coverage() == Coverage::Bound;
@@ -417,7 +418,11 @@ impl Run<'_> {
                 Some(Bound::Delays(n)) => format!("delay bound {n}"),
                 None => self.strategy.name().to_owned(),
             },
-            summary: Summary::default(),
+            executions: 0,
+            blocked: 0,
+            steps: 0,
+            threads: 0,
+            depth: 0,
             failing: 0,
             findings: Vec::new(),
             elapsed: Duration::ZERO,
@@ -491,10 +496,10 @@ impl Run<'_> {
         let transitions = schedule.transitions(self.executor.names_mut());
         let prefix: Vec<Planned> = transitions.into_iter().map(|transition| Planned { transition, op: None }).collect();
         let noticed = self.run_schedule(&prefix);
-        report.summary.executions = 1;
-        report.summary.steps = self.executor.execution().steps.len() as u64;
-        report.summary.depth = self.executor.execution().steps.len();
-        report.summary.threads = self.executor.execution().spawned_by.len();
+        report.executions = 1;
+        report.depth = self.executor.execution().steps.len();
+        report.steps = report.depth as u64;
+        report.threads = self.executor.execution().spawned_by.len();
         report.elapsed = self.started.elapsed();
         if let Some(mut noticed) = noticed {
             report.failing = 1;

@@ -1,7 +1,6 @@
 //! Reports: what a check found out, and how sure it is.
 
 use crate::finding::Finding;
-use ordain_explore::Summary;
 use ordain_model::Options;
 use std::fmt;
 use std::time::Duration;
@@ -17,77 +16,38 @@ pub enum Verdict {
     Finding,
 }
 
-/// The result of a check.
+/// The result of a check. Its `Display` is the verdict with everything that limits it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Report {
-    pub(crate) name: String,
-    pub(crate) verdict: Verdict,
-    pub(crate) strategy: String,
-    pub(crate) summary: Summary,
-    pub(crate) failing: u64,
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) elapsed: Duration,
+    /// The name of the check.
+    pub name: String,
+    /// What was found out.
+    pub verdict: Verdict,
+    /// The strategy or bound that was used.
+    pub strategy: String,
+    /// Executions that ran to their end.
+    pub executions: u64,
+    /// Executions that were cut short because what would have followed was covered elsewhere.
+    pub blocked: u64,
+    /// Steps of all executions.
+    pub steps: u64,
+    /// Most threads in one execution.
+    pub threads: usize,
+    /// Most steps in one execution.
+    pub depth: usize,
+    /// Executions that misbehaved.
+    pub failing: u64,
+    /// The findings, one of each kind and place.
+    pub findings: Vec<Finding>,
+    /// How long it took.
+    pub elapsed: Duration,
     pub(crate) spun: bool,
     pub(crate) bound_reached: bool,
     pub(crate) options: Options,
 }
 
 impl Report {
-    /// The name of the check.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The verdict. Its full text, with everything that limits it, is the report's `Display`.
-    pub fn verdict(&self) -> Verdict {
-        self.verdict
-    }
-
-    /// Executions that ran to their end.
-    pub fn executions(&self) -> u64 {
-        self.summary.executions
-    }
-
-    /// Executions that were cut short because what would have followed was covered elsewhere.
-    pub fn blocked(&self) -> u64 {
-        self.summary.blocked
-    }
-
-    /// Steps of all executions.
-    pub fn steps(&self) -> u64 {
-        self.summary.steps
-    }
-
-    /// Most threads in one execution.
-    pub fn threads(&self) -> usize {
-        self.summary.threads
-    }
-
-    /// Most steps in one execution.
-    pub fn depth(&self) -> usize {
-        self.summary.depth
-    }
-
-    /// Executions that misbehaved.
-    pub fn failing(&self) -> u64 {
-        self.failing
-    }
-
-    /// The findings, one of each kind and place.
-    pub fn findings(&self) -> &[Finding] {
-        &self.findings
-    }
-
-    /// How long it took.
-    pub fn elapsed(&self) -> Duration {
-        self.elapsed
-    }
-
-    /// The strategy or bound that was used.
-    pub fn strategy(&self) -> &str {
-        &self.strategy
-    }
-
     /// Panics with the first finding if there is one.
     #[track_caller]
     pub fn expect_no_finding(&self) {
@@ -99,7 +59,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Summary { executions, blocked, .. } = self.summary;
+        let Self { executions, blocked, .. } = *self;
         let classes = |n: u64| if n == 1 { "class".to_owned() } else { format!("{n} classes") };
         match self.verdict {
             Verdict::Verified if self.strategy == "dfs" => {

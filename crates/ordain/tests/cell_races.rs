@@ -30,7 +30,7 @@ fn publish(store: Ordering, load: Ordering) {
 fn publication_needs_release_and_acquire() {
     use Ordering::{Acquire, Relaxed, Release, SeqCst};
     for (store, load) in [(Release, Acquire), (SeqCst, SeqCst), (SeqCst, Acquire), (Release, SeqCst)] {
-        assert_eq!(verify(move || publish(store, load)).executions(), 2);
+        assert_eq!(verify(move || publish(store, load)).executions, 2);
     }
     for (store, load) in [(Relaxed, Relaxed), (Release, Relaxed), (Relaxed, Acquire), (Relaxed, SeqCst)] {
         finding(DataRace, move || publish(store, load));
@@ -147,7 +147,7 @@ fn reads_do_not_race() {
         plain.read();
         other.join().unwrap();
     });
-    assert_eq!(report.executions(), 1);
+    assert_eq!(report.executions, 1);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn locks_order() {
             write();
         },
     );
-    assert_eq!(verify(mutex).executions(), 2);
+    assert_eq!(verify(mutex).executions, 2);
     let writers = in_section(
         || RwLock::new(()),
         |lock, write| {
@@ -200,7 +200,7 @@ fn locks_order() {
             write();
         },
     );
-    assert_eq!(verify(writers).executions(), 2);
+    assert_eq!(verify(writers).executions, 2);
     let semaphore = in_section(
         || Semaphore::new(1),
         |semaphore, write| {
@@ -209,7 +209,7 @@ fn locks_order() {
             semaphore.release(1);
         },
     );
-    assert_eq!(verify(semaphore).executions(), 2);
+    assert_eq!(verify(semaphore).executions, 2);
 }
 
 #[test]

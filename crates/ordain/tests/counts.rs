@@ -18,15 +18,15 @@ use ordain::{Check, Report, Strategy, Verdict};
 fn explore(strategy: Strategy, program: impl Fn() + 'static) -> Report {
     let report = Check::new().strategy(strategy).schedule_directory(None).run(program);
     report.expect_no_finding();
-    assert_eq!(report.verdict(), Verdict::Verified);
+    assert_eq!(report.verdict, Verdict::Verified);
     report
 }
 
 /// Runs the optimal search, which must cut nothing short.
 fn optimal(program: impl Fn() + 'static) -> u64 {
     let report = explore(Strategy::Optimal, program);
-    assert_eq!(report.blocked(), 0);
-    report.executions()
+    assert_eq!(report.blocked, 0);
+    report.executions
 }
 
 #[test]
@@ -99,10 +99,10 @@ fn source_dpor_cuts_short_as_many_as_known() {
     let known = [(2, 5, 0), (3, 12, 1), (4, 28, 7), (5, 64, 33), (6, 144, 131), (7, 320, 473), (8, 704, 1611)];
     for (n, complete, cut) in known {
         let report = explore(Strategy::Source, move || programs::lastzero(n));
-        assert_eq!((report.executions(), report.blocked()), (complete, cut), "lastzero({n})");
+        assert_eq!((report.executions, report.blocked), (complete, cut), "lastzero({n})");
     }
     let report = explore(Strategy::Source, || programs::readers(8));
-    assert_eq!((report.executions(), report.blocked()), (256, 0));
+    assert_eq!((report.executions, report.blocked), (256, 0));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn all_exhaustive_strategies_agree() {
     for (name, args) in
         [("mutex_counter", &[2, 2][..]), ("readers", &[2]), ("lastzero", &[2]), ("buffer", &[1, 1, 1, 1])]
     {
-        let classes = |strategy| explore(strategy, move || programs::run(name, args)).executions();
+        let classes = |strategy| explore(strategy, move || programs::run(name, args)).executions;
         let optimal = classes(Strategy::Optimal);
         assert_eq!(classes(Strategy::Source), optimal, "{name}");
         assert_eq!(classes(Strategy::Dpor), optimal, "{name}");

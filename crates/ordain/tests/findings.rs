@@ -86,9 +86,9 @@ fn the_replay_line_is_there_and_names_the_test() {
 #[test]
 fn a_check_can_have_a_name() {
     let report = quiet().name("my check").run(lost_update);
-    assert_eq!(report.name(), "my check");
-    assert!(report.findings()[0].replay_value().starts_with("inline:my check;"));
-    assert!(report.findings()[0].to_string().contains("cargo test my check"));
+    assert_eq!(report.name, "my check");
+    assert!(report.findings[0].replay_value().starts_with("inline:my check;"));
+    assert!(report.findings[0].to_string().contains("cargo test my check"));
 }
 
 fn abba() {
@@ -254,12 +254,12 @@ fn long_schedules_are_shortened_in_the_middle() {
 #[test]
 fn the_report_says_how_much_it_rests_on() {
     let report = quiet().run(lost_update);
-    assert_eq!(report.verdict(), Verdict::Finding);
-    assert_eq!((report.failing(), report.findings().len()), (1, 1));
+    assert_eq!(report.verdict, Verdict::Finding);
+    assert_eq!((report.failing, report.findings.len()), (1, 1));
     let text = report.to_string();
     assert!(text.starts_with("finding: 1 of "), "{text}");
     assert!(text.contains("strategy: optimal; level: ordain types; memory model: sequential consistency"), "{text}");
-    assert_eq!((report.threads(), report.depth()), (2, 9));
+    assert_eq!((report.threads, report.depth), (2, 9));
 }
 
 #[test]

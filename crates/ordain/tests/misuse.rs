@@ -16,7 +16,7 @@ fn a_check_inside_a_check_is_refused() {
     let found = finding(Panic, || ordain::check(|| ()));
     assert!(found.message().contains("ordain: a check inside a check"), "{found}");
     let found = finding(Panic, || {
-        let inner = thread::spawn(|| quiet().run(|| ()).executions());
+        let inner = thread::spawn(|| quiet().run(|| ()).executions);
         inner.join().unwrap();
     });
     assert!(found.message().contains("ordain: a check inside a check"), "{found}");
@@ -24,7 +24,7 @@ fn a_check_inside_a_check_is_refused() {
 
 #[test]
 fn checks_after_one_another_and_on_other_threads_are_fine() {
-    let run = || quiet().run(|| assert!(ordain::choose(3) < 3)).executions();
+    let run = || quiet().run(|| assert!(ordain::choose(3) < 3)).executions;
     assert_eq!((run(), run()), (3, 3));
     let others: Vec<_> = (0..4).map(|_| std::thread::spawn(run)).collect();
     assert!(others.into_iter().all(|t| t.join().unwrap() == 3));
@@ -73,7 +73,7 @@ fn a_program_that_is_not_deterministic_is_told_with_the_first_difference() {
 #[test]
 fn nondeterminism_ends_a_check_that_would_keep_going() {
     let report = quiet().keep_going(true).run(changing(|own| own.store(1, SeqCst), |_| ()));
-    assert_eq!((report.executions(), report.findings().len()), (2, 1));
+    assert_eq!((report.executions, report.findings.len()), (2, 1));
 }
 
 #[test]
@@ -183,20 +183,20 @@ fn types_of_std_that_never_block_are_fine() {
         let inner = inner.clone();
         thread::spawn(move || *inner.lock().unwrap() += 1).join().unwrap();
     });
-    assert_eq!(report.verdict(), Verdict::Verified);
-    assert!(*seen.lock().unwrap() >= report.executions());
+    assert_eq!(report.verdict, Verdict::Verified);
+    assert!(*seen.lock().unwrap() >= report.executions);
 }
 
 #[test]
 fn a_panic_of_the_first_run_is_not_forgotten() {
     let runs = std::sync::atomic::AtomicUsize::new(0);
     let r = quiet().run(move || assert_ne!(runs.fetch_add(1, SeqCst), 0, "only once"));
-    assert_eq!(r.verdict(), Verdict::Finding, "{r}");
+    assert_eq!(r.verdict, Verdict::Finding, "{r}");
 }
 #[test]
 fn a_finding_is_confirmed_only_by_the_same_finding() {
     let runs = std::sync::atomic::AtomicUsize::new(0);
     let r = quiet()
         .run(move || if runs.fetch_add(1, SeqCst).is_multiple_of(2) { panic!("one") } else { panic!("another") });
-    assert_eq!(*r.findings()[0].kind(), Nondeterminism, "{}", r.findings()[0]);
+    assert_eq!(*r.findings[0].kind(), Nondeterminism, "{}", r.findings[0]);
 }

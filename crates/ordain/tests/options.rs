@@ -55,7 +55,7 @@ fn two_preemptions() {
 #[test]
 fn the_defaults_stop_at_the_first_finding() {
     let report = quiet().run(|| assert_eq!(ordain::choose(4), 0, "not zero"));
-    assert_eq!((report.executions(), report.failing(), report.findings().len()), (2, 1, 1));
+    assert_eq!((report.executions, report.failing, report.findings.len()), (2, 1, 1));
 }
 
 #[test]
@@ -65,9 +65,9 @@ fn keep_going_counts_what_misbehaves_and_keeps_one_of_each() {
         assert!(pick < 3, "large");
         assert!(pick != 1, "one");
     });
-    assert_eq!((report.executions(), report.failing(), report.findings().len()), (6, 4, 2));
-    assert_eq!(report.verdict(), Verdict::Finding);
-    assert!(report.findings()[0].message().ends_with("one") && report.findings()[1].message().ends_with("large"));
+    assert_eq!((report.executions, report.failing, report.findings.len()), (6, 4, 2));
+    assert_eq!(report.verdict, Verdict::Finding);
+    assert!(report.findings[0].message().ends_with("one") && report.findings[1].message().ends_with("large"));
     assert!(report.to_string().starts_with("finding: 4 of 6 executions misbehaved in 2 ways"), "{report}");
 }
 
@@ -83,30 +83,30 @@ fn keep_going_explores_as_much_as_without_a_finding() {
             assert!(!fails || x.load(SeqCst) == 2);
         }
     };
-    let without = quiet().run(program(false)).executions();
+    let without = quiet().run(program(false)).executions;
     let with = quiet().keep_going(true).run(program(true));
-    assert_eq!(with.executions(), without);
-    assert!(with.failing() > 0 && with.failing() < without);
+    assert_eq!(with.executions, without);
+    assert!(with.failing > 0 && with.failing < without);
 }
 
 #[test]
 fn max_executions_ends_the_check() {
     let program = || assert!(ordain::choose(100) < 100);
     let report = quiet().max_executions(10).run(program);
-    assert_eq!((report.executions(), report.verdict()), (10, Verdict::NoFinding));
+    assert_eq!((report.executions, report.verdict), (10, Verdict::NoFinding));
     assert!(report.to_string().starts_with("no finding in 10 executions; not every class"), "{report}");
     let report = quiet().strategy(Strategy::Optimal).max_executions(101).run(program);
-    assert_eq!((report.executions(), report.verdict()), (100, Verdict::Verified));
+    assert_eq!((report.executions, report.verdict), (100, Verdict::Verified));
     let report = quiet().max_executions(0).run(|| panic!("never runs"));
-    assert_eq!((report.executions(), report.verdict()), (0, Verdict::NoFinding));
+    assert_eq!((report.executions, report.verdict), (0, Verdict::NoFinding));
 }
 
 #[test]
 fn a_budget_changes_the_default_strategy() {
-    assert_eq!(quiet().run(|| ()).strategy(), "optimal");
-    assert_eq!(quiet().max_executions(5).run(|| ()).strategy(), "portfolio");
-    assert_eq!(quiet().max_time(Duration::from_secs(60)).run(|| ()).strategy(), "portfolio");
-    assert_eq!(quiet().max_executions(5).strategy(Strategy::Pos).run(|| ()).strategy(), "pos");
+    assert_eq!(quiet().run(|| ()).strategy, "optimal");
+    assert_eq!(quiet().max_executions(5).run(|| ()).strategy, "portfolio");
+    assert_eq!(quiet().max_time(Duration::from_secs(60)).run(|| ()).strategy, "portfolio");
+    assert_eq!(quiet().max_executions(5).strategy(Strategy::Pos).run(|| ()).strategy, "pos");
 }
 
 #[test]
@@ -117,13 +117,13 @@ fn a_budget_that_suffices_verifies() {
         thread::spawn(move || *mutex2.lock().unwrap() += 1);
         *mutex.lock().unwrap() += 1;
     });
-    assert_eq!(report.verdict(), Verdict::Verified);
+    assert_eq!(report.verdict, Verdict::Verified);
 }
 
 #[test]
 fn max_time_ends_the_check_after_the_execution_that_runs() {
     let report = quiet().max_time(Duration::ZERO).run(|| assert!(ordain::choose(1000) < 1000));
-    assert_eq!((report.executions(), report.verdict()), (1, Verdict::NoFinding));
+    assert_eq!((report.executions, report.verdict), (1, Verdict::NoFinding));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn max_steps_ends_an_execution_with_a_finding() {
         }
     };
     finding_of(quiet().max_steps(50), StepLimit, program(51));
-    assert_eq!(quiet().max_steps(50).run(program(40)).verdict(), Verdict::Verified);
+    assert_eq!(quiet().max_steps(50).run(program(40)).verdict, Verdict::Verified);
 }
 
 #[test]
@@ -149,8 +149,8 @@ fn max_steps_counts_from_the_last_thread_that_began_or_ended() {
             other.join().unwrap();
         }
     });
-    assert_eq!(report.verdict(), Verdict::Verified);
-    assert!(report.depth() > 200);
+    assert_eq!(report.verdict, Verdict::Verified);
+    assert!(report.depth > 200);
 }
 
 /// The orders that a sampler tried, one after the other.
@@ -163,7 +163,7 @@ fn sampled(check: Check) -> Vec<Vec<usize>> {
         stores(3, 3, &log);
         runs2.lock().unwrap().push(log.lock().unwrap().clone());
     });
-    assert_eq!((report.executions(), report.verdict()), (50, Verdict::NoFinding));
+    assert_eq!((report.executions, report.verdict), (50, Verdict::NoFinding));
     Arc::into_inner(runs).unwrap().into_inner().unwrap()
 }
 
@@ -182,26 +182,26 @@ fn the_seed_decides_what_samplers_do() {
 #[test]
 fn samplers_end_by_themselves() {
     let report = quiet().strategy(Strategy::Random).run(|| ());
-    assert_eq!((report.executions(), report.verdict()), (10_000, Verdict::NoFinding));
+    assert_eq!((report.executions, report.verdict), (10_000, Verdict::NoFinding));
 }
 
 #[test]
 fn pct_depth_is_the_number_of_ordering_constraints() {
     // With depth one there is no change point: threads run by priority, and no update is lost.
     let report = quiet().strategy(Strategy::Pct).pct_depth(1).max_executions(300).run(lost_update);
-    assert_eq!(report.verdict(), Verdict::NoFinding);
+    assert_eq!(report.verdict, Verdict::NoFinding);
     finding_of(quiet().strategy(Strategy::Pct).pct_depth(2).max_executions(300), Panic, lost_update);
 }
 
 #[test]
 fn a_preemption_bound_finds_the_bug_that_needs_as_many() {
     let bound = |n| quiet().preemption_bound(n);
-    assert_eq!(bound(0).run(lost_update).verdict(), Verdict::NoFinding);
+    assert_eq!(bound(0).run(lost_update).verdict, Verdict::NoFinding);
     finding_of(bound(1), Panic, lost_update);
     for n in [0, 1] {
         let report = bound(n).run(two_preemptions);
-        assert_eq!(report.verdict(), Verdict::NoFinding);
-        assert_eq!(report.strategy(), format!("preemption bound {n}"));
+        assert_eq!(report.verdict, Verdict::NoFinding);
+        assert_eq!(report.strategy, format!("preemption bound {n}"));
         assert!(report.to_string().starts_with("no finding within the bound, in "), "{report}");
     }
     finding_of(bound(2), Panic, two_preemptions);
@@ -210,9 +210,9 @@ fn a_preemption_bound_finds_the_bug_that_needs_as_many() {
 
 #[test]
 fn a_delay_bound_finds_the_bug_that_needs_as_many() {
-    assert_eq!(quiet().delay_bound(0).run(lost_update).verdict(), Verdict::NoFinding);
+    assert_eq!(quiet().delay_bound(0).run(lost_update).verdict, Verdict::NoFinding);
     finding_of(quiet().delay_bound(1), Panic, lost_update);
-    let least = (0..10).find(|n| quiet().delay_bound(*n).run(two_preemptions).verdict() == Verdict::Finding);
+    let least = (0..10).find(|n| quiet().delay_bound(*n).run(two_preemptions).verdict == Verdict::Finding);
     assert!(least.is_some_and(|n| n >= 2), "{least:?}");
     finding_of(quiet().delay_bound(least.unwrap() + 1), Panic, two_preemptions);
 }
@@ -238,7 +238,7 @@ fn reached(check: Check) -> (BTreeSet<usize>, Verdict) {
         let value = harmless();
         seen2.lock().unwrap().insert(value);
     });
-    (Arc::into_inner(seen).unwrap().into_inner().unwrap(), report.verdict())
+    (Arc::into_inner(seen).unwrap().into_inner().unwrap(), report.verdict)
 }
 
 #[test]
@@ -339,8 +339,8 @@ fn a_bound_does_not_go_with_a_sampler() {
 #[test]
 fn a_bound_goes_with_a_budget() {
     let report = quiet().preemption_bound(1).max_executions(1).run(|| assert!(harmless() > 0));
-    assert_eq!(report.executions() + report.blocked(), 1);
-    assert_eq!(report.strategy(), "preemption bound 1");
+    assert_eq!(report.executions + report.blocked, 1);
+    assert_eq!(report.strategy, "preemption bound 1");
 }
 
 #[test]

@@ -17,9 +17,9 @@ use ordain::{Check, FindingKind, Verdict};
 /// Executions until the bug is found.
 fn executions(check: Check, kind: FindingKind, name: &'static str, args: &'static [usize]) -> u64 {
     let report = check.schedule_directory(None).run(move || programs::run(name, args));
-    assert_eq!(report.verdict(), Verdict::Finding, "{name} {args:?}: {report}");
-    assert_eq!(*report.findings()[0].kind(), kind, "{name} {args:?}: {report}");
-    report.executions() + report.blocked()
+    assert_eq!(report.verdict, Verdict::Finding, "{name} {args:?}: {report}");
+    assert_eq!(*report.findings[0].kind(), kind, "{name} {args:?}: {report}");
+    report.executions + report.blocked
 }
 
 /// The bugs that are found soon: in fewer than a hundred executions.

@@ -77,8 +77,8 @@ fn changed() {
 
 fn found(check: Check) -> Finding {
     let report = check.run(program);
-    assert_eq!(report.verdict(), Verdict::Finding);
-    report.findings()[0].clone()
+    assert_eq!(report.verdict, Verdict::Finding);
+    report.findings[0].clone()
 }
 
 /// The part of a child's output that tells the finding.
@@ -122,7 +122,7 @@ fn a_hundred_replays_tell_the_same() {
     const NAME: &str = "a_hundred_replays_tell_the_same";
     if is_child() {
         // A replay runs one execution and tells the finding.
-        let texts: Vec<String> = (0..25).map(|_| quiet().run(program).findings()[0].to_string()).collect();
+        let texts: Vec<String> = (0..25).map(|_| quiet().run(program).findings[0].to_string()).collect();
         assert!(texts.iter().all(|t| *t == texts[0]), "a replay differs");
         panic!("{}", texts[0]);
     }
@@ -141,7 +141,7 @@ fn every_strategy_finds_something_that_replays() {
     use ordain::Strategy::{Dfs, Dpor, Optimal, Pct, Portfolio, Pos, Random, Source, Urw};
     if is_child() {
         let report = quiet().run(program);
-        assert_eq!(report.executions(), 1);
+        assert_eq!(report.executions, 1);
         report.expect_no_finding();
         return;
     }
@@ -157,10 +157,10 @@ fn other_checks_run_as_usual_during_a_replay() {
     const NAME: &str = "other_checks_run_as_usual_during_a_replay";
     if is_child() {
         let other = quiet().name("another").run(changed);
-        assert_eq!(other.verdict(), Verdict::Verified);
-        assert_eq!(other.strategy(), "optimal");
+        assert_eq!(other.verdict, Verdict::Verified);
+        assert_eq!(other.strategy, "optimal");
         let replayed = quiet().run(program);
-        assert!(replayed.strategy().starts_with("replay of "), "{replayed}");
+        assert!(replayed.strategy.starts_with("replay of "), "{replayed}");
         return;
     }
     let output = child(NAME, "replay", found(quiet()).replay_value());
@@ -193,7 +193,7 @@ fn findings_of_one_check_get_files_of_their_own() {
         assert_ne!(pick, 1, "one");
         assert_ne!(pick, 2, "two");
     });
-    let files: Vec<_> = report.findings().iter().map(|f| f.schedule_file().unwrap().to_owned()).collect();
+    let files: Vec<_> = report.findings.iter().map(|f| f.schedule_file().unwrap().to_owned()).collect();
     assert_eq!(files.len(), 2);
     assert!(files[0].ends_with("a.b-c/finding-1.ordain") && files[1].ends_with("a.b-c/finding-2.ordain"), "{files:?}");
 }
@@ -240,7 +240,7 @@ fn a_program_that_has_changed_is_told_where_it_departs() {
     const NAME: &str = "a_program_that_has_changed_is_told_where_it_departs";
     if is_child() {
         let report = quiet().run(changed);
-        assert_eq!(*report.findings()[0].kind(), FindingKind::Nondeterminism);
+        assert_eq!(*report.findings[0].kind(), FindingKind::Nondeterminism);
         report.expect_no_finding();
         return;
     }
@@ -259,10 +259,10 @@ fn a_program_that_was_fixed_passes_its_old_schedule() {
     const NAME: &str = "a_program_that_was_fixed_passes_its_old_schedule";
     if is_child() {
         let report = quiet().run(|| assert_ne!(ordain::choose(3), 7));
-        assert_eq!((report.verdict(), report.executions()), (Verdict::NoFinding, 1));
+        assert_eq!((report.verdict, report.executions), (Verdict::NoFinding, 1));
         return;
     }
     let report = quiet().run(|| assert_ne!(ordain::choose(3), 2));
-    let output = child(NAME, "replay", report.findings()[0].replay_value());
+    let output = child(NAME, "replay", report.findings[0].replay_value());
     assert!(output.status.success(), "{}", text(&output));
 }

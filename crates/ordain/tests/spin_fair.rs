@@ -29,7 +29,7 @@ fn a_loop_stands_spurious_wake_ups() {
         .max_executions(2000)
         .run(waits_in_a_loop);
     r.expect_no_finding();
-    assert_eq!(r.verdict(), Verdict::Verified);
+    assert_eq!(r.verdict, Verdict::Verified);
 }
 #[test]
 fn park_loop_stands_spurious_wake_ups() {
@@ -46,7 +46,7 @@ fn park_loop_stands_spurious_wake_ups() {
         }
     });
     r.expect_no_finding();
-    assert_eq!(r.verdict(), Verdict::Verified);
+    assert_eq!(r.verdict, Verdict::Verified);
 }
 #[test]
 fn polling_loop_that_notifies_nobody_is_spinning() {
@@ -60,7 +60,7 @@ fn polling_loop_that_notifies_nobody_is_spinning() {
         }
     });
     r.expect_no_finding();
-    assert_eq!(r.verdict(), Verdict::Verified);
+    assert_eq!(r.verdict, Verdict::Verified);
 }
 #[test]
 fn polling_loop_that_unparks() {
@@ -72,7 +72,7 @@ fn polling_loop_that_unparks() {
         }
     });
     r.expect_no_finding();
-    assert_eq!(r.verdict(), Verdict::Verified);
+    assert_eq!(r.verdict, Verdict::Verified);
 }
 
 #[test]
@@ -90,5 +90,5 @@ fn a_loop_that_gets_something_done_gives_others_a_chance() {
         worker.join().unwrap();
     });
     r.expect_no_finding();
-    assert_eq!(r.verdict(), Verdict::Verified);
+    assert_eq!(r.verdict, Verdict::Verified);
 }

@@ -149,8 +149,8 @@ fn in_kind_time_a_sleep_outlasts_what_others_can_do() {
             setter.join().unwrap();
         })
     };
-    assert_eq!(flag_is_up(true).verdict(), Verdict::Verified);
-    assert_eq!(flag_is_up(false).verdict(), Verdict::Finding);
+    assert_eq!(flag_is_up(true).verdict, Verdict::Verified);
+    assert_eq!(flag_is_up(false).verdict, Verdict::Finding);
 }
 
 #[test]
@@ -178,5 +178,5 @@ fn in_kind_time_the_earliest_deadline_comes_first() {
         assert_eq!(*order.lock().unwrap(), [10, 15, 20, 30]);
     });
     report.expect_no_finding();
-    assert_eq!(report.verdict(), Verdict::Verified);
+    assert_eq!(report.verdict, Verdict::Verified);
 }

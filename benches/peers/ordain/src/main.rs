@@ -45,9 +45,9 @@ fn main() {
             programs::run(&program, &args);
         });
         // Ordain also runs the program to see whether it is deterministic, and to confirm a finding. That costs time but is no search.
-        report::set_executions(before + report.executions() + report.blocked());
-        if report.verdict() == Verdict::Finding {
-            eprintln!("{}", report.findings()[0]);
+        report::set_executions(before + report.executions + report.blocked);
+        if report.verdict == Verdict::Finding {
+            eprintln!("{}", report.findings[0]);
             return Outcome::Bug;
         }
         Outcome::Complete

@@ -15,9 +15,9 @@ pub(crate) fn main(name: &str, buggy: fn(), fixed: fn()) -> ExitCode {
         }
     };
     let report = Check::new().name(name).schedule_directory(None).run(program);
-    for finding in report.findings() {
+    for finding in &report.findings {
         println!("{finding}");
     }
     println!("{report}");
-    ExitCode::from(u8::from(report.verdict() == Verdict::Finding))
+    ExitCode::from(u8::from(report.verdict == Verdict::Finding))
 }

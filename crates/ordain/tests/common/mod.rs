@@ -19,21 +19,21 @@ pub(crate) fn quiet() -> Check {
 pub(crate) fn verify(program: impl Fn() + 'static) -> Report {
     let report = quiet().run(program);
     report.expect_no_finding();
-    assert_eq!(report.verdict(), Verdict::Verified);
-    assert_eq!(report.blocked(), 0, "the optimal search cuts nothing short");
+    assert_eq!(report.verdict, Verdict::Verified);
+    assert_eq!(report.blocked, 0, "the optimal search cuts nothing short");
     report
 }
 
 /// How many classes of schedules the program has.
 pub(crate) fn classes(program: impl Fn() + 'static) -> u64 {
-    verify(program).executions()
+    verify(program).executions
 }
 
 /// The finding of a check, which must be of that kind.
 pub(crate) fn finding_of(check: Check, kind: FindingKind, program: impl Fn() + 'static) -> Finding {
     let report = check.run(program);
-    assert_eq!(report.verdict(), Verdict::Finding, "{report}");
-    let finding = report.findings()[0].clone();
+    assert_eq!(report.verdict, Verdict::Finding, "{report}");
+    let finding = report.findings[0].clone();
     assert_eq!(*finding.kind(), kind, "{finding}");
     finding
 }
@@ -52,7 +52,7 @@ pub(crate) fn outcomes_of<T: Ord + 'static>(check: Check, program: impl Fn() -> 
         inner.lock().unwrap().insert(outcome);
     });
     report.expect_no_finding();
-    assert_eq!(report.verdict(), Verdict::Verified);
+    assert_eq!(report.verdict, Verdict::Verified);
     Arc::into_inner(seen).expect("the check is over").into_inner().unwrap()
 }
 
