@@ -72,7 +72,7 @@ struct Mover {
 pub(crate) enum Which {
     /// With all events of the execution that do not happen after the first: optimal search.
     Complete,
-    /// With only those before the second: backtrack sets.
+    /// With only those before the second, if that has the same footprint everywhere: backtrack sets.
     UpToSecond,
 }
 
@@ -111,7 +111,7 @@ impl Reversals {
         }
         // No race that begins before this is due again.
         let oldest = self.least.iter().copied().min().unwrap_or(0) as usize;
-        let start = if which == Which::Complete { oldest.min(new) } else { new };
+        let start = oldest.min(new);
         for event in start..len {
             let step = &execution.steps[event];
             let mover = Mover {
@@ -121,13 +121,14 @@ impl Reversals {
                 parent: trace.parent(event),
                 held: step.held,
             };
-            if step.choices > 1 && self.is_due(trace, event, event, new, which) {
+            let complete = which == Which::Complete || !is_fixed(&step.op);
+            if step.choices > 1 && self.is_due(trace, event, event, new, complete) {
                 self.reverse(execution, trace, event, &mover, which, found);
             }
             self.find_partners(execution, trace, &mover);
             for i in 0..self.partners.len() {
                 let partner = self.partners[i] as usize;
-                if self.is_due(trace, partner, event, new, which) {
+                if self.is_due(trace, partner, event, new, complete) {
                     self.reverse(execution, trace, partner, &mover, which, found);
                 }
             }
@@ -144,8 +145,8 @@ impl Reversals {
     }
 
     /// Whether the sequence of a race may differ from what it was when both events were new.
-    fn is_due(&self, trace: &Trace, first: usize, second: usize, new: usize, which: Which) -> bool {
-        second >= new || which == Which::Complete && self.least[trace.thread(first)] <= first as u32
+    fn is_due(&self, trace: &Trace, first: usize, second: usize, new: usize, complete: bool) -> bool {
+        second >= new || complete && self.least[trace.thread(first)] <= first as u32
     }
 
     /// The events with which the mover can change places.
@@ -207,7 +208,12 @@ impl Reversals {
         which: Which,
         found: &mut dyn FnMut(usize, &Sequence<'_>),
     ) {
-        let end = if which == Which::Complete { trace.len() } else { mover.event.unwrap_or(trace.len()) };
+        // An operation that may have another footprint at its new place may depend there on events that it did not depend on.
+        let end = if which == Which::Complete || !is_fixed(&mover.op) {
+            trace.len()
+        } else {
+            mover.event.unwrap_or(trace.len())
+        };
         self.events.clear();
         for event in first + 1..end {
             let stays = !trace.happens_before(first, event);

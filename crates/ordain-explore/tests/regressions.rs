@@ -152,3 +152,23 @@ fn an_execution_that_is_cut_short_leaves_nothing_to_the_next() {
     agree(&program);
     assert_eq!(count(&program, &mut Optimal::default()).executions, 1);
 }
+
+#[test]
+fn an_operation_may_depend_at_its_new_place_on_what_it_did_not_depend_on() {
+    agree(&threads(vec![
+        vec![I::FutexWait(1, 0, Block)],
+        vec![I::Store(0, 0), I::Store(1, 1)],
+        vec![I::FutexWake(1, u32::MAX)],
+    ]));
+    let mut program =
+        threads(vec![vec![I::Receive(1, Try)], vec![I::Send(0, Block), I::Send(1, Block)], vec![I::DropSender(1)]]);
+    program.channels = vec![u64::MAX, 1, 0];
+    agree(&program);
+    program.threads = vec![vec![I::Receive(2, Try)], vec![I::Send(2, Block)], vec![I::DropReceiver(2)]];
+    agree(&program);
+    program.threads =
+        vec![vec![I::Send(1, Block)], vec![I::CloneSender(2), I::DropReceiver(1)], vec![I::Receive(1, Try)]];
+    agree(&program);
+    program.threads = vec![vec![I::Receive(2, Block)], vec![I::Send(2, Block)], vec![I::DropReceiver(2)]];
+    agree(&program);
+}
