@@ -96,7 +96,19 @@ fn fan_in() {
 /// Executions that source-DPOR cuts short, lowest thread first.
 #[test]
 fn source_dpor_cuts_short_as_many_as_known() {
-    let known = [(2, 5, 0), (3, 12, 1), (4, 28, 7), (5, 64, 33), (6, 144, 131), (7, 320, 473), (8, 704, 1611)];
+    let known = [
+        (2, 5, 0),
+        (3, 12, 1),
+        (4, 28, 7),
+        (5, 64, 33),
+        (6, 144, 131),
+        (7, 320, 473),
+        (8, 704, 1_611),
+        (9, 1_536, 5_281),
+        (10, 3_328, 16_867),
+        (11, 7_168, 52_905),
+        (12, 15_360, 163_835),
+    ];
     for (n, complete, cut) in known {
         let report = explore(Strategy::Source, move || programs::lastzero(n));
         assert_eq!((report.executions, report.blocked), (complete, cut), "lastzero({n})");
