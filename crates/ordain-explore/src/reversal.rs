@@ -133,10 +133,15 @@ impl Reversals {
                 }
             }
         }
+        // What was about to happen when a thread ended the program can come before that.
+        let ended = len.checked_sub(1).filter(|last| execution.steps[*last].op == Operation::End).map(|last| last as u32);
         for pending in execution.pending.iter().filter(|p| !p.held) {
             let parent = trace.last_of(pending.thread.index(), execution);
             let mover = Mover { thread: pending.thread, op: pending.op, event: None, parent, held: false };
             self.find_partners(execution, trace, &mover);
+            if let Some(end) = ended {
+                self.partners.push(end);
+            }
             for i in 0..self.partners.len() {
                 let partner = self.partners[i] as usize;
                 self.reverse(execution, trace, partner, &mover, which, found);
@@ -154,7 +159,7 @@ impl Reversals {
         self.partners.clear();
         let everything = |event: usize| execution.footprint(event).first() == Some(&Access::EVERYTHING);
         if let Some(event) = mover.event
-            && !everything(event)
+            && (!everything(event) || mover.op == Operation::End)
         {
             // Nothing changes places with a step that was taken only because no other was enabled.
             self.partners.extend(trace.races(event).iter().filter(|e| !everything(**e as usize)));
@@ -375,6 +380,7 @@ fn is_fixed(op: &Operation) -> bool {
             | Operation::Yield
             | Operation::MakeConsistent { .. }
             | Operation::Destroy { .. }
+            | Operation::End
     )
 }
 

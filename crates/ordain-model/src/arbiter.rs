@@ -163,7 +163,7 @@ impl Arbiter {
             lives.resize(index + 1, life);
         }
         lives[index] = life;
-        for part in 0..3 {
+        for part in 0..4 {
             self.init_object(life.offset(part), 0, 0);
         }
         let place = self.alive.partition_point(|t| *t < thread);
@@ -221,6 +221,18 @@ impl Arbiter {
             }
             _ => self.init_object(object, initial, 0),
         }
+    }
+
+    /// Makes a set of objects, each with the bits that are waited for, for [`Operation::Poll`].
+    pub fn create_poll(&mut self, creator: ThreadId, members: &[(ObjectId, u64)]) -> ObjectId {
+        let set = self.create(creator, ObjectKind::Poll, 0);
+        let polls = &mut self.execution.state.fixed.polls;
+        if polls.len() <= set.index() {
+            polls.resize_with(set.index() + 1, Vec::new);
+        }
+        polls[set.index()].clear();
+        polls[set.index()].extend_from_slice(members);
+        set
     }
 
     /// Makes sure that the place of message `number` is there.
@@ -379,7 +391,7 @@ impl Arbiter {
             self.execution.watching.push(watching);
         }
         let first_access = self.execution.accesses.len() as u32;
-        let first_object = usize::from(pending.released);
+        let first_object = usize::from(footprint.first() == Some(&Access::EVERYTHING));
         let mut versions: smallvec::SmallVec<[Version; 4]> = smallvec::SmallVec::new();
         for (i, access) in footprint.iter().enumerate() {
             let known = *access != Access::EVERYTHING;
@@ -443,6 +455,7 @@ impl Arbiter {
                 self.threads[child.index()].time = self.threads[thread.index()].time;
                 self.progress = number;
             }
+            Operation::End => self.end_program(),
             Operation::Exit => {
                 self.alive.retain(|t| *t != thread);
                 self.progress = number;
@@ -454,6 +467,12 @@ impl Arbiter {
             }
             _ => {}
         }
+    }
+
+    /// No thread goes on; what they were about to do stays known.
+    fn end_program(&mut self) {
+        self.note_pending();
+        self.alive.clear();
     }
 
     /// Tells the value that an atomic cell holds after the step that wrote it.
@@ -521,12 +540,17 @@ impl Arbiter {
 
     /// Ends the execution in a way that the model does not decide.
     pub fn finish_with(&mut self, end: End) {
+        self.note_pending();
+        self.execution.end = end;
+    }
+
+    fn note_pending(&mut self) {
         for &thread in &self.alive {
             if let Some(p) = &self.threads[thread.index()].pending {
-                self.execution.pending.push(PendingOp { thread, op: p.op, held: p.held });
+                let held = p.held && self.choices(thread) == 0;
+                self.execution.pending.push(PendingOp { thread, op: p.op, held });
             }
         }
-        self.execution.end = end;
     }
 
     /// Ends the execution because the thread of `expected` cannot do what the plan says.

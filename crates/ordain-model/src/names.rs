@@ -41,7 +41,7 @@ impl ObjectId {
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
-    /// The life of a thread, its park token, and its place in a wait queue.
+    /// The life of a thread, its park token, its place in a wait queue, and whether it was interrupted.
     Thread,
     /// A mutex.
     Mutex,
@@ -67,6 +67,12 @@ pub enum ObjectKind {
     Count,
     /// A plain memory cell.
     Plain,
+    /// What a file descriptor refers to.
+    Descriptor,
+    /// Pending signals.
+    Signals,
+    /// A set of objects that is waited for.
+    Poll,
 }
 
 impl ObjectKind {
@@ -86,13 +92,16 @@ impl ObjectKind {
             Self::Atomic => "atomic",
             Self::Count => "count",
             Self::Plain => "cell",
+            Self::Descriptor => "descriptor",
+            Self::Signals => "signals",
+            Self::Poll => "poll set",
         }
     }
 
     /// How many consecutive object numbers an object of this kind takes.
     pub(crate) fn width(self) -> u32 {
         match self {
-            Self::Thread => 3,
+            Self::Thread => 4,
             Self::Channel => 4,
             _ => 1,
         }
@@ -103,7 +112,7 @@ impl ObjectKind {
 struct Thread {
     /// Its creator and its number among the creator's children, from 1; `None` for main.
     birth: Option<(ThreadId, u32)>,
-    /// The first of its own objects (life, token, place).
+    /// The first of its own objects (life, token, place, interruption).
     object: ObjectId,
     /// Its children, by number.
     children: Vec<ThreadId>,

@@ -15,6 +15,8 @@ pub enum Wait {
     Try,
     /// Gives up when its time is over. Time is virtual: whenever it cannot be served, it may expire.
     Timed,
+    /// Waits until it is served or its thread is interrupted ([`Operation::Interrupt`]).
+    Interruptible,
 }
 
 /// Memory ordering of an atomic operation. The exploration is sequentially consistent whatever the ordering; it decides
@@ -316,6 +318,34 @@ pub enum Operation {
         count: u32,
     },
 
+    /// Waits until one of the bits of `mask` is set in the word of an object whose state the front end knows: a file descriptor
+    /// that is ready, a signal that is pending. Outcome: [`Outcome::DONE`] or [`Outcome::FAILED`]. What the word is afterwards is
+    /// told with [`crate::Arbiter::set_value`].
+    Await {
+        /// The descriptor or the signals.
+        object: ObjectId,
+        /// The bits waited for.
+        mask: u64,
+        /// What to do while none is set.
+        wait: Wait,
+    },
+    /// Waits until one of several objects has one of the bits that are waited for: see [`crate::Arbiter::create_poll`].
+    Poll {
+        /// The set of objects.
+        set: ObjectId,
+        /// What to do while none has.
+        wait: Wait,
+    },
+    /// Interrupts a thread: it leaves the condition variable that it waits on, or gives up its present or next interruptible wait.
+    Interrupt {
+        /// The thread.
+        thread: ThreadId,
+    },
+    /// Asks whether the announcing thread was interrupted, and forgets it: [`Outcome::INTERRUPTED`] or [`Outcome::DONE`].
+    TakeInterrupt,
+    /// Ends the program: no other thread goes on. It depends on everything that others have done and could still do.
+    End,
+
     /// Ends the life of an object; a finding if it is in use.
     Destroy {
         /// The object.
@@ -347,6 +377,9 @@ impl Outcome {
     /// The robust mutex is unusable for ever.
     pub const UNRECOVERABLE: Self = Self(u64::MAX - 8);
 
+    /// Its thread was interrupted.
+    pub const INTERRUPTED: Self = Self(u64::MAX - 9);
+
     /// The number of the message that was received or offered, if one was.
     pub fn message(self) -> Option<u32> {
         u32::try_from(self.0).ok()
@@ -356,7 +389,7 @@ impl Outcome {
 impl Operation {
     /// Whether the operation waits while it cannot be served.
     pub fn blocks(&self) -> bool {
-        self.wait() == Some(Wait::Block)
+        matches!(self.wait(), Some(Wait::Block | Wait::Interruptible))
     }
 
     /// How the operation waits, if it is one that may have to.
@@ -371,6 +404,8 @@ impl Operation {
             | Self::Send { wait, .. }
             | Self::SendTaken { wait, .. }
             | Self::Receive { wait, .. }
+            | Self::Await { wait, .. }
+            | Self::Poll { wait, .. }
             | Self::Park { wait } => Some(wait),
             Self::OnceBegin { .. } => Some(Wait::Block),
             _ => None,
@@ -412,7 +447,7 @@ impl Operation {
             | Self::DropSender { channel }
             | Self::DropReceiver { channel } => Some(channel),
             Self::Count { count, .. } => Some(count),
-            Self::Destroy { object } => Some(object),
+            Self::Destroy { object } | Self::Await { object, .. } | Self::Poll { set: object, .. } => Some(object),
             Self::Spawn { .. }
             | Self::Exit
             | Self::Join { .. }
@@ -422,7 +457,10 @@ impl Operation {
             | Self::Unpark { .. }
             | Self::Sleep
             | Self::Yield
-            | Self::Choose { .. } => None,
+            | Self::Choose { .. }
+            | Self::Interrupt { .. }
+            | Self::TakeInterrupt
+            | Self::End => None,
         }
     }
 
@@ -445,15 +483,15 @@ impl Operation {
             Self::Join { .. } => "join",
             Self::IsFinished { .. } => "is-finished",
             Self::Detach { .. } => "detach",
-            Self::Lock { wait: Wait::Block, .. } => "lock",
+            Self::Lock { wait: Wait::Block | Wait::Interruptible, .. } => "lock",
             Self::Lock { wait: Wait::Try, .. } => "try-lock",
             Self::Lock { wait: Wait::Timed, .. } => "timed-lock",
             Self::Unlock { .. } => "unlock",
             Self::MakeConsistent { .. } => "make-consistent",
-            Self::ReadLock { wait: Wait::Block, .. } => "read-lock",
+            Self::ReadLock { wait: Wait::Block | Wait::Interruptible, .. } => "read-lock",
             Self::ReadLock { wait: Wait::Try, .. } => "try-read-lock",
             Self::ReadLock { wait: Wait::Timed, .. } => "timed-read-lock",
-            Self::WriteLock { wait: Wait::Block, .. } => "write-lock",
+            Self::WriteLock { wait: Wait::Block | Wait::Interruptible, .. } => "write-lock",
             Self::WriteLock { wait: Wait::Try, .. } => "try-write-lock",
             Self::WriteLock { wait: Wait::Timed, .. } => "timed-write-lock",
             Self::ReadUnlock { .. } => "read-unlock",
@@ -464,7 +502,7 @@ impl Operation {
             Self::Notify { count: 1, .. } => "notify-one",
             Self::Notify { .. } => "notify-all",
             Self::Requeue { .. } => "requeue",
-            Self::Acquire { wait: Wait::Block, .. } => "acquire",
+            Self::Acquire { wait: Wait::Block | Wait::Interruptible, .. } => "acquire",
             Self::Acquire { wait: Wait::Try, .. } => "try-acquire",
             Self::Acquire { wait: Wait::Timed, .. } => "timed-acquire",
             Self::Post { .. } => "post",
@@ -472,12 +510,12 @@ impl Operation {
             Self::OnceBegin { .. } => "once-begin",
             Self::OnceEnd { .. } => "once-end",
             Self::OnceCheck { .. } => "once-check",
-            Self::Send { wait: Wait::Block, .. } => "send",
+            Self::Send { wait: Wait::Block | Wait::Interruptible, .. } => "send",
             Self::Send { wait: Wait::Try, .. } => "try-send",
             Self::Send { wait: Wait::Timed, .. } => "timed-send",
             Self::SendTaken { .. } => "send-taken",
             Self::ReceiveReady { .. } => "receive-ready",
-            Self::Receive { wait: Wait::Block, .. } => "receive",
+            Self::Receive { wait: Wait::Block | Wait::Interruptible, .. } => "receive",
             Self::Receive { wait: Wait::Try, .. } => "try-receive",
             Self::Receive { wait: Wait::Timed, .. } => "timed-receive",
             Self::CloneSender { .. } => "clone-sender",
@@ -494,6 +532,11 @@ impl Operation {
             Self::Sleep => "sleep",
             Self::Yield => "yield",
             Self::Choose { .. } => "choose",
+            Self::Await { .. } => "await",
+            Self::Poll { .. } => "poll",
+            Self::Interrupt { .. } => "interrupt",
+            Self::TakeInterrupt => "take-interrupt",
+            Self::End => "end",
             Self::Destroy { .. } => "destroy",
         }
     }

@@ -21,10 +21,12 @@ pub struct Fixed {
     pub(crate) params: Vec<u64>,
     /// Waiter lists; words of queues are spans of this. Only ever appended to during an execution.
     pub(crate) lists: Vec<ThreadId>,
-    /// The life object of each thread; token and place follow it.
+    /// The life object of each thread; token, place and interruption follow it.
     pub(crate) lives: Vec<ObjectId>,
     /// The parts of each channel, by its number.
     pub(crate) parts: Vec<Vec<ObjectId>>,
+    /// What each poll set waits for, by its number: objects and masks.
+    pub(crate) polls: Vec<Vec<(ObjectId, u64)>>,
     /// Whether waits may end without a reason.
     pub(crate) spurious: bool,
     /// Whether waits expire only when nobody can go on.
@@ -52,6 +54,14 @@ impl Fixed {
 
     pub(crate) fn place(&self, thread: ThreadId) -> ObjectId {
         self.life(thread).offset(2)
+    }
+
+    pub(crate) fn interruption(&self, thread: ThreadId) -> ObjectId {
+        self.life(thread).offset(3)
+    }
+
+    pub(crate) fn poll(&self, set: ObjectId) -> &[(ObjectId, u64)] {
+        &self.polls[set.index()]
     }
 
     pub(crate) fn part(&self, channel: ObjectId, number: u64) -> ObjectId {
@@ -156,7 +166,9 @@ impl State {
 pub(crate) const ABSENT: u64 = 0;
 /// Word of a place: taken out of the queue by a notification.
 pub(crate) const NOTIFIED: u64 = 1;
+/// Word of a place: taken out of the queue by an interruption.
+pub(crate) const INTERRUPTED: u64 = 2;
 /// Word of a place: this plus the number of the queue that the thread waits in.
-pub(crate) const WAITING: u64 = 2;
+pub(crate) const WAITING: u64 = 3;
 /// Bit of a word: the object's life is over.
 pub(crate) const DESTROYED: u64 = 1 << 63;

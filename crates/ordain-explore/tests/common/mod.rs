@@ -73,6 +73,16 @@ pub enum I {
     BusyUntilSet(usize),
     /// Adds to a cell and yields a number of times.
     BusyLoop(usize, usize),
+    /// Makes signal `.0` pending.
+    Raise(usize),
+    /// Waits for signal `.0` and takes it.
+    Await(usize, Wait),
+    /// Waits until a signal is pending.
+    Poll(Wait),
+    Interrupt(usize),
+    TakeInterrupt,
+    /// Ends the program.
+    End,
 }
 
 /// A program: what main does after it has spawned the others, and what those do.
@@ -138,6 +148,7 @@ struct Objects {
     cells: Vec<ObjectId>,
     futexes: Vec<ObjectId>,
     counts: Vec<ObjectId>,
+    signals: Vec<ObjectId>,
 }
 
 pub struct Interpreter {
@@ -199,6 +210,7 @@ impl Interpreter {
             cells: make(ObjectKind::Atomic, CELLS, &|_| 0),
             futexes: make(ObjectKind::Futex, CELLS, &|_| 0),
             counts: make(ObjectKind::Count, OBJECTS, &|_| 0),
+            signals: make(ObjectKind::Signals, OBJECTS, &|_| 0),
         });
     }
 
@@ -304,6 +316,15 @@ impl Interpreter {
                 (I::Requeue(x, y), _) => {
                     Some(Operation::Requeue { queue: o.futexes[x], to: o.futexes[y], count: 1, moved: 2 })
                 }
+                (I::Raise(s), _) => Some(Operation::Update { cell: o.signals[s], order: ORDER }),
+                (I::Await(s, wait), _) => Some(Operation::Await { object: o.signals[s], mask: 1, wait }),
+                (I::Poll(wait), _) => {
+                    let members = [(o.signals[0], 1), (o.signals[1], 1)];
+                    Some(Operation::Poll { set: self.arbiter.create_poll(id, &members), wait })
+                }
+                (I::Interrupt(n), _) => other(n).map(|thread| Operation::Interrupt { thread }),
+                (I::TakeInterrupt, _) => Some(Operation::TakeInterrupt),
+                (I::End, _) => Some(Operation::End),
                 (I::Choose(count), _) => Some(Operation::Choose { count }),
                 (I::Yield, _) => Some(Operation::Yield),
                 (I::Sleep, _) => Some(Operation::Sleep),
@@ -359,7 +380,7 @@ impl Interpreter {
                 return;
             }
             Operation::CloneSender { .. } if t == 0 && self.ids.len() == 1 => return self.announce(0),
-            Operation::Exit => {
+            Operation::Exit | Operation::End => {
                 local.exited = true;
                 return;
             }
@@ -385,6 +406,7 @@ impl Interpreter {
                     local.reads.remove(at);
                 }
             },
+            (I::CondWait(..) | I::RetryWait(..), 0) if outcome == Outcome::INTERRUPTED => {}
             (I::CondWait(_, m, _) | I::RetryWait(_, m), 0) => {
                 local.locks.retain(|l| *l != m);
                 next = false;
@@ -473,6 +495,8 @@ impl Interpreter {
                     return;
                 }
             }
+            (I::Raise(s), _) => self.arbiter.set_value(o.signals[s], 1),
+            (I::Await(s, _), _) if outcome == Outcome::DONE => self.arbiter.set_value(o.signals[s], 0),
             (I::Store(x, value), _) => self.arbiter.set_value(o.cells[x], value),
             (I::Add(x), _) => {
                 local.last = self.arbiter.value(o.cells[x]);

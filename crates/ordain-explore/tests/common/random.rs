@@ -28,9 +28,10 @@ impl Dice {
     }
 
     fn wait(&mut self) -> Wait {
-        match self.below(6) {
+        match self.below(8) {
             0 => Wait::Try,
             1 => Wait::Timed,
+            2 => Wait::Interruptible,
             _ => Wait::Block,
         }
     }
@@ -52,9 +53,10 @@ enum Topic {
     Threads,
     Choice,
     Spin,
+    Outside,
 }
 
-const TOPICS: [Topic; 13] = [
+const TOPICS: [Topic; 14] = [
     Topic::Memory,
     Topic::Mutex,
     Topic::RwLock,
@@ -68,6 +70,7 @@ const TOPICS: [Topic; 13] = [
     Topic::Threads,
     Topic::Choice,
     Topic::Spin,
+    Topic::Outside,
 ];
 
 fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, out: &mut Vec<I>) {
@@ -161,6 +164,14 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             1 => I::SkipIfOdd(1),
             2 => I::SkipIfFailed(1),
             _ => I::Sleep,
+        }),
+        Topic::Outside => out.push(match dice.below(9) {
+            0 | 1 => I::Raise(two),
+            2 | 3 => I::Await(two, wait),
+            4 => I::Poll(wait),
+            5 | 6 => I::Interrupt(dice.below(threads)),
+            7 => I::TakeInterrupt,
+            _ => I::End,
         }),
         Topic::Spin => match dice.below(12) {
             10 => out.push(I::BusyUntilSet(0)),

@@ -8,6 +8,7 @@ mod cell;
 mod channel;
 mod lock;
 mod once;
+mod outside;
 mod queue;
 mod rwlock;
 mod semaphore;
@@ -37,6 +38,8 @@ pub fn served(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
         Operation::Join { thread: target, .. } => thread::ended(target, view),
         Operation::Park { .. } => view.word(view.fixed().token(thread)) != 0,
         Operation::Sleep => !view.fixed().kind_time,
+        Operation::Await { object, mask, .. } => view.word(object) & mask != 0,
+        Operation::Poll { set, .. } => outside::ready(set, view),
         _ => true,
     }
 }
@@ -60,14 +63,15 @@ pub fn choices(op: &Operation, thread: ThreadId, view: &impl View) -> u32 {
                 Operation::Park { .. } => true,
                 _ => false,
             };
-        u32::from(!waits(op, view) || spurious)
+        let interrupted = op.wait() == Some(Wait::Interruptible) && outside::is_interrupted(thread, view);
+        u32::from(!waits(op, view) || spurious || interrupted)
     }
 }
 
 /// Whether the operation waits until it is served; in kind time, waits that can expire do so only if nobody can go on.
 fn waits(op: &Operation, view: &impl View) -> bool {
     match op.wait() {
-        Some(Wait::Block) => true,
+        Some(Wait::Block | Wait::Interruptible) => true,
         Some(Wait::Timed) => view.fixed().kind_time,
         Some(Wait::Try) => false,
         None => view.fixed().kind_time && *op == Operation::Sleep,
@@ -77,6 +81,9 @@ fn waits(op: &Operation, view: &impl View) -> bool {
 /// The footprint of `op` if it is executed now with this choice.
 pub fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
     out.clear();
+    if op.wait() == Some(Wait::Interruptible) {
+        outside::interruptible(op, thread, view, out);
+    }
     match *op {
         Operation::Spawn { .. } | Operation::Sleep | Operation::Yield | Operation::Choose { .. } => {}
         Operation::Exit => out.push(Access::write(view.fixed().life(thread))),
@@ -119,6 +126,11 @@ pub fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View
         }
         Operation::Count { count, observes } => out.push(read_or_write(count, observes)),
         Operation::Destroy { object } => out.push(Access::write(object)),
+        Operation::Await { .. }
+        | Operation::Poll { .. }
+        | Operation::Interrupt { .. }
+        | Operation::TakeInterrupt
+        | Operation::End => outside::footprint(op, thread, view, out),
     }
 }
 
@@ -135,6 +147,9 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         && may_be_destroyed(op)
     {
         return (Outcome::DONE, Some(Misuse::UseAfterDestroy));
+    }
+    if op.wait() == Some(Wait::Interruptible) && outside::gives_up(op, thread, state) {
+        return (Outcome::INTERRUPTED, None);
     }
     match *op {
         Operation::Spawn { .. } | Operation::Sleep | Operation::Yield | Operation::Count { .. } => done,
@@ -181,6 +196,11 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         Operation::CompareExchange { cell, expected, .. } => (truth(cell::holds(cell, expected, state)), None),
         Operation::Choose { .. } => (Outcome(u64::from(choice)), None),
         Operation::Destroy { object } => thread::destroy(object, state),
+        Operation::Await { .. }
+        | Operation::Poll { .. }
+        | Operation::Interrupt { .. }
+        | Operation::TakeInterrupt
+        | Operation::End => (outside::apply(op, thread, state), None),
     }
 }
 
@@ -218,5 +238,7 @@ pub fn competes(op: &Operation, held: bool, view: &impl View) -> bool {
                 | Operation::OnceBegin { .. }
                 | Operation::Send { .. }
                 | Operation::Receive { .. }
+                | Operation::Await { .. }
+                | Operation::Poll { .. }
         )
 }

@@ -3,16 +3,16 @@
 //! Word of a queue: the list of its waiters. A thread joins a queue in one step and waits for the change of its own *place*
 //! in another, so that a woken thread depends on the notification that woke it and on no other.
 
-use super::{lock, truth};
+use super::{lock, outside, truth};
 use crate::finding::Misuse;
 use crate::footprint::{Access, Footprint};
 use crate::names::{ObjectId, ThreadId};
 use crate::operation::{Operation, Outcome};
-use crate::state::{ABSENT, NOTIFIED, State, View, WAITING};
+use crate::state::{ABSENT, INTERRUPTED, NOTIFIED, State, View, WAITING};
 use smallvec::SmallVec;
 
 pub(super) fn notified(thread: ThreadId, view: &impl View) -> bool {
-    view.word(view.fixed().place(thread)) == NOTIFIED
+    matches!(view.word(view.fixed().place(thread)), NOTIFIED | INTERRUPTED)
 }
 
 /// Number of ways to pick `k` of `n`.
@@ -63,7 +63,7 @@ fn completes(barrier: ObjectId, view: &impl View) -> bool {
 /// The queue that a thread waits in, which a requeue may have changed.
 fn current_queue(thread: ThreadId, announced: ObjectId, view: &impl View) -> ObjectId {
     match view.word(view.fixed().place(thread)) {
-        ABSENT | NOTIFIED => announced,
+        ABSENT | NOTIFIED | INTERRUPTED => announced,
         waiting => ObjectId((waiting - WAITING) as u32),
     }
 }
@@ -73,6 +73,7 @@ pub(super) fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &im
     match *op {
         Operation::QueueWait { queue, lock } => {
             out.extend([Access::write(queue), Access::write(lock), place(thread)]);
+            out.push(outside::look(thread, view));
         }
         Operation::FutexWait { cell, queue, expected } => {
             out.push(Access::read(cell));
@@ -115,6 +116,9 @@ pub(super) fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &im
 pub(super) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut State) -> (Outcome, Option<Misuse>) {
     match *op {
         Operation::QueueWait { queue, lock } => {
+            if outside::take_interrupt(thread, state) {
+                return (Outcome::INTERRUPTED, None);
+            }
             let misuse = (!lock::owned(lock, thread, state)).then_some(Misuse::WaitWithoutLock);
             if misuse.is_none() {
                 lock::release_fully(lock, thread, state);
@@ -131,12 +135,13 @@ pub(super) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         }
         Operation::Woken { queue, .. } => {
             let served = notified(thread, state);
+            let interrupted = state.word(state.fixed.place(thread)) == INTERRUPTED;
             if !served {
                 let queue = current_queue(thread, queue, state);
                 state.dequeue(queue, |t| t == thread);
             }
             state.set(state.fixed.place(thread), ABSENT);
-            (truth(served), None)
+            (if interrupted { Outcome::INTERRUPTED } else { truth(served) }, None)
         }
         Operation::Notify { queue, count } => {
             let woken = picked(queue, count, choice, state);
