@@ -26,5 +26,5 @@ mod trace;
 mod wakeup;
 
 pub use fingerprint::{Class, class_of};
-pub use plan::{Lowest, Pick, Plan, Planned, Policy, Target, prefix_of};
+pub use plan::{Lowest, Pick, Plan, Planned, Policy, Portable, Target, prefix_of};
 pub use search::{Coverage, Strategy, Summary, search};

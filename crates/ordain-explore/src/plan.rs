@@ -32,8 +32,26 @@ pub trait Policy {
     fn begin(&mut self) {}
     /// Picks an enabled transition.
     fn pick(&mut self, arbiter: &mut Arbiter) -> Pick;
+    /// How to decide the same elsewhere, with another arbiter in the same state; `None` if that cannot be told.
+    fn portable(&self) -> Option<Portable> {
+        None
+    }
     /// Called before a forced step is taken, with the arbiter in the state before it.
     fn forced(&mut self, _arbiter: &mut Arbiter, _transition: Transition) {}
+}
+
+/// A policy that can be told in few words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Portable {
+    /// The first enabled transition in order of threads.
+    Lowest,
+    /// The random walk of a seed and the number of an execution.
+    Random {
+        /// The seed.
+        seed: u64,
+        /// The number of the execution.
+        stream: u64,
+    },
 }
 
 /// What a target is to run.
@@ -61,6 +79,23 @@ impl<'a> Plan<'a> {
     /// departs from the plan if it has announced something else now.
     pub fn knowing(self, depth: usize, planned: Planned) -> Self {
         Self { known: Some((depth, planned)), ..self }
+    }
+
+    /// Begins again, for an execution that did not come to anything.
+    pub fn restart(&mut self) {
+        self.at = 0;
+        self.policy.begin();
+    }
+
+    /// The decisions to force.
+    pub fn prefix(&self) -> &'a [Planned] {
+        self.prefix
+    }
+
+    /// How to decide the same behind the prefix elsewhere.
+    pub fn portable(&self) -> Option<Portable> {
+        // A schedule that is followed may let threads go that an exploration would hold.
+        if self.follows { None } else { self.policy.portable() }
     }
 
     /// Whether what was known is so.
@@ -137,6 +172,10 @@ pub struct Lowest;
 impl Policy for Lowest {
     fn pick(&mut self, arbiter: &mut Arbiter) -> Pick {
         arbiter.first_enabled().map_or(Pick::Nothing, Pick::Take)
+    }
+
+    fn portable(&self) -> Option<Portable> {
+        Some(Portable::Lowest)
     }
 }
 

@@ -128,6 +128,18 @@ impl Arbiter {
         &self.execution
     }
 
+    /// Sites of loops that are known to be long, not waiting.
+    pub fn long_loops(&self) -> &[Site] {
+        &self.long_loops
+    }
+
+    /// Takes over what another arbiter has learned of a loop.
+    pub fn know_long_loop(&mut self, site: Site) {
+        if !self.long_loops.contains(&site) {
+            self.long_loops.push(site);
+        }
+    }
+
     /// The options it was made with.
     pub fn options(&self) -> &Options {
         &self.options

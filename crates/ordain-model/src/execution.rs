@@ -9,10 +9,12 @@ use alloc::vec::Vec;
 
 /// A place in the program's source, opaque to the model: the front end can resolve it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Site(pub u64);
 
 /// What can be picked: a thread and the outcome that its operation shall have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Transition {
     /// Who moves.
     pub thread: ThreadId,

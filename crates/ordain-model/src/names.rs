@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 /// A thread: the interned birth name. `ThreadId::MAIN` is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ThreadId(pub u32);
 
 impl ThreadId {
@@ -24,6 +25,7 @@ impl ThreadId {
 
 /// An object: the interned birth name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ObjectId(pub u32);
 
 impl ObjectId {
@@ -40,6 +42,7 @@ impl ObjectId {
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ObjectKind {
     /// The life of a thread, its park token, its place in a wait queue, and whether it was interrupted.
     Thread,
@@ -123,7 +126,9 @@ struct Thread {
 }
 
 /// Where an object comes from.
-enum Birth {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Birth {
     /// Created by a thread, as its n-th object.
     Created(ThreadId, u32),
     /// Existed before the execution began; in order of first use.
@@ -240,6 +245,40 @@ impl Names {
         self.parts[place].1[number as usize]
     }
 
+    /// How everything got its number, in order: given to [`Names::adopt`] one after the other, the same numbers come out.
+    pub fn births(&self, from: usize) -> impl Iterator<Item = (usize, Birth, ObjectKind)> + '_ {
+        let numbered = self.objects.iter().enumerate().skip(from);
+        numbered.map(|(i, (birth, kind))| match (*birth, *kind) {
+            // A thread is known by its parent.
+            (Birth::Created(thread, _), ObjectKind::Thread) => match self.birth(thread) {
+                Some((parent, n)) => (i, Birth::Created(parent, n - 1), *kind),
+                None => (i, *birth, *kind),
+            },
+            _ => (i, *birth, *kind),
+        })
+    }
+
+    /// Takes over a birth from elsewhere. Those that are known already change nothing.
+    pub fn adopt(&mut self, number: usize, birth: Birth, kind: ObjectKind) {
+        if number < self.objects.len() || number != self.objects.len() {
+            return;
+        }
+        match birth {
+            Birth::Created(parent, n) if kind == ObjectKind::Thread => {
+                self.child(parent, n);
+            }
+            Birth::Created(thread, n) => {
+                self.object(thread, n, kind);
+            }
+            Birth::External(_) => {
+                self.external(kind);
+            }
+            Birth::Part(owner, n) => {
+                self.part(owner, n - self.kind(owner).width());
+            }
+        }
+    }
+
     /// What `object` is.
     pub fn kind(&self, object: ObjectId) -> ObjectKind {
         self.objects[object.index()].1
@@ -318,5 +357,24 @@ mod tests {
         let message = names.part(channel, 2);
         assert_eq!(names.part(channel, 2), message);
         assert_ne!(names.part(channel, 1), message);
+    }
+
+    #[test]
+    fn births_give_the_same_numbers_elsewhere() {
+        let mut names = Names::default();
+        let child = names.child(ThreadId::MAIN, 1);
+        names.object(child, 2, ObjectKind::Mutex);
+        let channel = names.object(ThreadId::MAIN, 0, ObjectKind::Channel);
+        names.part(channel, 3);
+        names.external(ObjectKind::Once);
+        names.child(child, 0);
+        let mut other = Names::default();
+        for (number, birth, kind) in names.births(0) {
+            other.adopt(number, birth, kind);
+        }
+        assert_eq!(other.object_count(), names.object_count());
+        for i in 0..names.object_count() as u32 {
+            assert_eq!(other.object_name(ObjectId(i)), names.object_name(ObjectId(i)));
+        }
     }
 }

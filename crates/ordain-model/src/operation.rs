@@ -8,6 +8,7 @@ use crate::names::{ObjectId, ThreadId};
 
 /// What a blocking operation does when it cannot be served at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Wait {
     /// Waits for ever: the operation is not enabled until it can be served.
     Block,
@@ -22,6 +23,7 @@ pub enum Wait {
 /// Memory ordering of an atomic operation. The exploration is sequentially consistent whatever the ordering; it decides
 /// which accesses to plain memory are ordered, that is, which of them are data races.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[allow(missing_docs)]
 pub enum MemoryOrder {
     Relaxed,
@@ -45,6 +47,7 @@ impl MemoryOrder {
 
 /// An announced operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Operation {
     /// Creates a thread. Outcome: [`Outcome::DONE`].
     Spawn {
@@ -462,6 +465,25 @@ impl Operation {
             | Self::TakeInterrupt
             | Self::End => None,
         }
+    }
+
+    /// Whether everything that the operation is about has a name: for operations that come from elsewhere.
+    pub fn is_known(&self, names: &crate::names::Names) -> bool {
+        let thread = |t: ThreadId| t.index() < names.thread_count();
+        let object = |o: ObjectId| o.index() < names.object_count();
+        let others = match *self {
+            Self::Spawn { child } => thread(child),
+            Self::Join { thread: t, .. }
+            | Self::IsFinished { thread: t }
+            | Self::Detach { thread: t }
+            | Self::Unpark { thread: t }
+            | Self::Interrupt { thread: t } => thread(t),
+            Self::QueueWait { lock, .. } => object(lock),
+            Self::FutexWait { queue, .. } => object(queue),
+            Self::Requeue { to, .. } => object(to),
+            _ => true,
+        };
+        others && self.object().is_none_or(object)
     }
 
     /// Whether this is what a plan meant by `planned`. Values that may be addresses differ between executions.

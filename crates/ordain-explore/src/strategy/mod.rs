@@ -19,6 +19,6 @@ pub use optimal::Optimal;
 pub use pct::Pct;
 pub use portfolio::Portfolio;
 pub use pos::Pos;
-pub use random::Random;
+pub use random::{Random, Walk};
 pub use source::Source;
 pub use urw::Urw;

@@ -1,6 +1,6 @@
 //! Random walk: at each state an enabled thread, each as likely as the others, then one of its outcomes.
 
-use crate::plan::{Pick, Plan, Policy};
+use crate::plan::{Pick, Plan, Policy, Portable};
 use crate::rng::Rng;
 use crate::search::{Coverage, Strategy};
 use alloc::vec::Vec;
@@ -28,12 +28,32 @@ pub(super) fn any_choice(rng: &mut Rng, thread: ThreadId, choices: u32) -> Trans
     Transition { thread, choice }
 }
 
-struct Walk {
+/// Takes any enabled thread and any of its outcomes.
+pub struct Walk {
     rng: Rng,
     enabled: Vec<(ThreadId, u32)>,
+    seed: u64,
+    stream: u64,
+}
+
+impl Walk {
+    /// The walk of a seed in the execution of this number.
+    pub fn new(seed: u64, stream: u64) -> Self {
+        Self { rng: Rng::new(seed, stream), enabled: Vec::new(), seed, stream }
+    }
+
+    /// Begins the walk of another execution.
+    pub fn restart(&mut self, seed: u64, stream: u64) {
+        (self.seed, self.stream) = (seed, stream);
+        self.rng = Rng::new(seed, stream);
+    }
 }
 
 impl Policy for Walk {
+    fn begin(&mut self) {
+        self.rng = Rng::new(self.seed, self.stream);
+    }
+
     fn pick(&mut self, arbiter: &mut Arbiter) -> Pick {
         enabled_threads(arbiter, &mut self.enabled);
         let (thread, choices) = match self.enabled.len() {
@@ -42,6 +62,10 @@ impl Policy for Walk {
             n => self.enabled[self.rng.below(n as u64) as usize],
         };
         Pick::Take(any_choice(&mut self.rng, thread, choices))
+    }
+
+    fn portable(&self) -> Option<Portable> {
+        Some(Portable::Random { seed: self.seed, stream: self.stream })
     }
 }
 
@@ -55,13 +79,13 @@ pub struct Random {
 impl Random {
     /// The walk of this seed.
     pub fn new(seed: u64) -> Self {
-        Self { seed, executions: 0, policy: Walk { rng: Rng::new(seed, 0), enabled: Vec::new() } }
+        Self { seed, executions: 0, policy: Walk::new(seed, 0) }
     }
 }
 
 impl Strategy for Random {
     fn plan(&mut self) -> Option<Plan<'_>> {
-        self.policy.rng = Rng::new(self.seed, self.executions);
+        self.policy.restart(self.seed, self.executions);
         Some(Plan::new(&[], &mut self.policy))
     }
 

@@ -1,0 +1,235 @@
+//! Starting a program under control, and waiting for it without ever hanging.
+
+use crate::shared::Shared;
+use ordain_wire::{IMAGE_FD, Mode, SHARED_FD, Status, Turn};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::thread::futex;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use std::time::{Duration, Instant};
+
+/// The runtime that is preloaded into programs.
+const IMAGE: &[u8] = include_bytes!(env!("ORDAIN_PRELOAD"));
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The program's file.
+    pub program: PathBuf,
+    /// Its arguments, without its name.
+    pub arguments: Vec<OsString>,
+    /// Variables to add to the environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What it reads from standard input; nothing if not told.
+    pub input: Vec<u8>,
+}
+
+/// Variables that programs get from the environment of the launcher; everything else is left out, so that an execution does
+/// not depend on it.
+const INHERITED: [&str; 7] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "TERM"];
+
+/// A process under control.
+pub(crate) struct Process {
+    child: Child,
+    mode: Mode,
+    output: [File; 2],
+    /// When the heartbeat last changed, and what it was.
+    beat: (u64, Instant, Duration),
+}
+
+/// What a wait ended with.
+#[derive(Debug)]
+pub(crate) enum Waited {
+    /// The runtime has given the turn.
+    Turn,
+    /// The process is gone.
+    Ended(ExitStatus),
+    /// Nothing happened for too long, and the process does not answer any more.
+    Stuck,
+}
+
+/// How long a program may do nothing that is visible.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Time of the processor.
+    pub busy: Duration,
+    /// Time by the clock, if it does not run at all.
+    pub blocked: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { busy: Duration::from_secs(2), blocked: Duration::from_secs(10) }
+    }
+}
+
+fn anonymous_file(name: &str, contents: &[u8]) -> io::Result<File> {
+    let mut file = File::from(memfd_create(name, MemfdFlags::CLOEXEC)?);
+    file.write_all(contents)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
+}
+
+impl Process {
+    /// Starts the program; it stops at main.
+    pub(crate) fn start(launch: &Launch, shared: &Shared, mode: Mode, pool: u32) -> io::Result<Self> {
+        let control = shared.control();
+        control.mode.store(mode as u32, Relaxed);
+        control.pool.store(pool, Relaxed);
+        control.status.store(Status::NONE, Relaxed);
+        control.hang.store(0, Relaxed);
+        control.turn.store(Turn::RUNTIME, SeqCst);
+        let image = anonymous_file("ordain-preload", IMAGE)?;
+        let input = anonymous_file("input", &launch.input)?;
+        let output = [anonymous_file("output", &[])?, anonymous_file("errors", &[])?];
+        let mut command = Command::new(&launch.program);
+        command.args(&launch.arguments);
+        command.env_clear();
+        for name in INHERITED {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command.env("LD_BIND_NOW", "1");
+        command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0:glibc.malloc.arena_max=1");
+        command.envs(launch.environment.iter().map(|(k, v)| (k, v)));
+        command.env("LD_PRELOAD", format!("/proc/self/fd/{IMAGE_FD}"));
+        command.stdin(Stdio::from(input));
+        command.stdout(Stdio::from(output[0].try_clone()?));
+        command.stderr(Stdio::from(output[1].try_clone()?));
+        command.process_group(0);
+        let (shared_fd, image_fd) = (shared.descriptor(), image.as_raw_fd());
+        let process = std::ptr::from_ref(&control.process) as usize;
+        let parent = std::process::id() as i32;
+        // SAFETY: only system calls and a store to shared memory happen between fork and exec.
+        unsafe {
+            command.pre_exec(move || prepare(shared_fd, image_fd, process, parent));
+        }
+        let child = command.spawn()?;
+        Ok(Self { child, mode, output, beat: (0, Instant::now(), Duration::ZERO) })
+    }
+
+    /// How its executions are started.
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Gives the runtime the turn.
+    pub(crate) fn give_turn(&mut self, shared: &Shared) {
+        let control = shared.control();
+        control.turn.store(Turn::RUNTIME, SeqCst);
+        let _ = futex::wake(&control.turn, futex::Flags::empty(), 1);
+    }
+
+    /// Waits until the runtime gives the turn, or ends.
+    pub(crate) fn wait(&mut self, shared: &Shared, patience: Patience) -> io::Result<Waited> {
+        let control = shared.control();
+        let mut told = None;
+        self.beat = (control.heartbeat.load(Relaxed), Instant::now(), Duration::ZERO);
+        let mut first = true;
+        while control.turn.load(Acquire) != Turn::LAUNCHER {
+            let tick = futex::Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+            match futex::wait(&control.turn, futex::Flags::empty(), Turn::RUNTIME, Some(&tick)) {
+                Err(rustix::io::Errno::TIMEDOUT) => {}
+                _ => continue,
+            }
+            if let Some(status) = self.child.try_wait()? {
+                // It may have given the turn just before.
+                return Ok(if control.turn.load(Acquire) == Turn::LAUNCHER {
+                    Waited::Turn
+                } else {
+                    Waited::Ended(status)
+                });
+            }
+            let carrier = control.carrier.load(Relaxed);
+            let (beat, used) = (control.heartbeat.load(Relaxed), time_used(carrier));
+            if beat != self.beat.0 || first {
+                self.beat = (beat, Instant::now(), used);
+                first = false;
+                continue;
+            }
+            let idle = self.beat.1.elapsed();
+            let hangs = used.saturating_sub(self.beat.2) > patience.busy || idle > patience.blocked;
+            match told {
+                None if hangs => {
+                    control.hang.store(1, SeqCst);
+                    // SAFETY: a signal to a process of our own; a wrong number has no effect but an error.
+                    unsafe { libc::kill(carrier, libc::SIGVTALRM) };
+                    told = Some(Instant::now());
+                }
+                Some(since) if since.elapsed() > Duration::from_secs(2) => return Ok(Waited::Stuck),
+                _ => {}
+            }
+        }
+        Ok(Waited::Turn)
+    }
+
+    /// What the last execution wrote to standard output (0) or standard error (1).
+    pub(crate) fn output(&mut self, which: usize, length: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut file = File::open(format!("/proc/self/fd/{}", self.output[which].as_raw_fd()))?;
+        std::io::Read::take(&mut file, length).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let id = self.child.id() as i32;
+        // SAFETY: signals to the process group that we started, which cannot have been reused: the child was not waited for, or
+        // was and has taken its group with it.
+        unsafe { libc::kill(-id, libc::SIGKILL) };
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Between fork and exec: addresses are not random, and the process ends with the launcher.
+fn prepare(shared: i32, image: i32, process: usize, parent: i32) -> io::Result<()> {
+    // SAFETY: system calls; `process` is the address of an atomic in shared memory that is mapped here too.
+    unsafe {
+        let persona = libc::personality(0xffff_ffff);
+        if persona < 0 || libc::personality((persona | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        for (from, to) in [(shared, SHARED_FD), (image, IMAGE_FD)] {
+            if libc::dup2(from, to) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        (*(process as *const std::sync::atomic::AtomicI32)).store(libc::getpid(), SeqCst);
+    }
+    Ok(())
+}
+
+/// Processor time that a process has used.
+fn time_used(process: i32) -> Duration {
+    let Ok(text) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return Duration::ZERO };
+    let fields = text.rsplit_once(')').map_or("", |f| f.1);
+    let ticks: u64 = fields.split_whitespace().skip(11).take(2).filter_map(|f| f.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
+}
+
+/// How a process ended, for messages.
+pub(crate) fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("it exited with status {code}"),
+        (_, Some(signal)) => format!("signal {signal} ended it"),
+        _ => "it ended".into(),
+    }
+}

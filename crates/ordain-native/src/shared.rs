@@ -1,0 +1,122 @@
+//! The memory that is shared with a program under control: the launcher's side.
+//!
+//! Whatever is read from it may be anything: the program can write over it. It is copied out before it is looked at.
+
+use ordain_wire::{
+    Control, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET,
+    SHARED_SIZE, ThreadRecord, VERSION,
+};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Shared memory, and the descriptor that a program finds it by.
+pub(crate) struct Shared {
+    at: *mut u8,
+    fd: OwnedFd,
+}
+
+impl Shared {
+    /// New memory, all zero but for the version.
+    pub(crate) fn new() -> io::Result<Self> {
+        let fd = memfd_create("ordain-shared", MemfdFlags::CLOEXEC)?;
+        ftruncate(&fd, SHARED_SIZE as u64)?;
+        // SAFETY: a new mapping of our own.
+        let at = unsafe {
+            mmap(
+                null_mut(),
+                SHARED_SIZE,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED | MapFlags::NORESERVE,
+                &fd,
+                0,
+            )?
+        };
+        let shared = Self { at: at.cast(), fd };
+        // SAFETY: nobody else has it yet.
+        unsafe { (&raw mut (*shared.at.cast::<Control>()).version).write(VERSION) };
+        Ok(shared)
+    }
+
+    /// The control words.
+    pub(crate) fn control(&self) -> &Control {
+        // SAFETY: mapped for as long as `self` lives; all that changes is atomic.
+        unsafe { &*self.at.cast::<Control>() }
+    }
+
+    /// The descriptor.
+    pub(crate) fn descriptor(&self) -> i32 {
+        self.fd.as_raw_fd()
+    }
+
+    /// Writes the decisions to force; false if they are too many.
+    pub(crate) fn write_prefix(&self, pairs: impl ExactSizeIterator<Item = [u32; 2]>) -> bool {
+        let length = pairs.len();
+        if length > MOST_PREFIX {
+            return false;
+        }
+        for (i, pair) in pairs.enumerate() {
+            // SAFETY: within the plan's part of the memory; the runtime waits.
+            unsafe { self.at.add(PLAN_OFFSET).cast::<[u32; 2]>().add(i).write(pair) };
+        }
+        self.control().prefix_length.store(length as u32, Relaxed);
+        true
+    }
+
+    /// Writes what a runtime that starts must know.
+    pub(crate) fn write_known(&self, known: &ordain_wire::Known) -> bool {
+        // SAFETY: within the names' part of the memory; no runtime runs.
+        let room = unsafe { std::slice::from_raw_parts_mut(self.at.add(NAMES_OFFSET), NAMES_SIZE) };
+        let length = known.write(room);
+        self.control().names_length.store(length.unwrap_or(0) as u32, Relaxed);
+        length.is_some()
+    }
+
+    /// Copies the log from `from` on.
+    pub(crate) fn read_log(&self, from: usize, out: &mut Vec<u8>) {
+        out.clear();
+        let length = (self.control().log_length.load(Relaxed) as usize).min(LOG_SIZE);
+        if from >= length {
+            return;
+        }
+        out.reserve(length - from);
+        // SAFETY: within the log's part of the memory; copied as bytes, whatever they are.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.at.add(LOG_OFFSET + from), out.as_mut_ptr(), length - from);
+            out.set_len(length - from);
+        }
+    }
+
+    /// The message.
+    pub(crate) fn message(&self) -> String {
+        let length = (self.control().message_length.load(Relaxed) as usize).min(MESSAGE_SIZE);
+        let mut text = vec![0u8; length];
+        // SAFETY: within the control page.
+        unsafe {
+            let from = (&raw const (*self.at.cast::<Control>()).message).cast::<u8>();
+            std::ptr::copy_nonoverlapping(from, text.as_mut_ptr(), length);
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// Where threads are.
+    pub(crate) fn threads(&self) -> Vec<ThreadRecord> {
+        let count = (self.control().thread_count.load(Relaxed) as usize).min(MOST_THREADS);
+        // SAFETY: within the control page; plain numbers.
+        (0..count).map(|i| unsafe { (&raw const (*self.at.cast::<Control>()).threads[i]).read() }).collect()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new`, and nobody else has a reference.
+        let _ = unsafe { munmap(self.at.cast::<c_void>(), SHARED_SIZE) };
+    }
+}
+
+// SAFETY: one owner; what the other process does goes through atomics or is copied.
+unsafe impl Send for Shared {}

@@ -1,0 +1,422 @@
+//! The heart: announces what threads are about to do, lets the plan decide, and switches to who goes on.
+//!
+//! Everything happens on one kernel thread. [`engine`] gives access to the one engine; no reference to it may be kept across
+//! a switch.
+
+use crate::context::{self, ORDAIN_CURRENT, Registers};
+use crate::objects::Objects;
+use crate::process::Program;
+use crate::sys::{self, call};
+use crate::threads::{Slot, State};
+use crate::time::Clock;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use ordain_explore::strategy::Walk;
+use ordain_explore::{Lowest, Pick, Plan, Planned};
+use ordain_model::{Arbiter, Operation, Options, Outcome, Site, ThreadId, Transition};
+use ordain_wire::{
+    Control, Ending, Event, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_THREADS, Mode, PLAN_OFFSET, Policy, Status,
+    ThreadRecord, Turn,
+};
+
+/// The engine of this process.
+pub struct Engine {
+    /// The model.
+    pub arbiter: Arbiter,
+    /// The program's threads.
+    pub slots: Vec<Box<Slot>>,
+    /// Objects by where they are.
+    pub objects: Objects,
+    /// Virtual time and randomness.
+    pub clock: Clock,
+    /// What is to be run.
+    pub program: Program,
+    /// How executions are started.
+    pub mode: Mode,
+    /// The thread that runs.
+    pub current: usize,
+    /// All threads have ended, and only the C library's end is left: nothing is controlled any more.
+    pub quiet: bool,
+    /// The slot that spawned the running thread, if that has not reached its first operation yet.
+    pub starting: Option<usize>,
+    /// The slot of each thread.
+    pub slot_of: Vec<usize>,
+    shared: *mut u8,
+    log_at: usize,
+    prefix: Vec<Planned>,
+    plan: Option<Plan<'static>>,
+    lowest: Lowest,
+    walk: Walk,
+    remote: Remote,
+    outcome: Outcome,
+    heartbeat: u64,
+    /// Where the engine itself waits while the program runs, in snapshot mode.
+    pub home: u64,
+    /// Its thread-local storage.
+    pub home_fs: u64,
+}
+
+/// Asks the launcher.
+struct Remote;
+
+impl ordain_explore::Policy for Remote {
+    fn pick(&mut self, arbiter: &mut Arbiter) -> Pick {
+        let control = control();
+        engine().publish_log();
+        control.status.store(Status::ASK, Relaxed);
+        hand_over(control);
+        let choice = control.answer_choice.load(Relaxed);
+        if choice == u32::MAX {
+            return Pick::Nothing;
+        }
+        let transition = Transition { thread: ThreadId(control.answer_thread.load(Relaxed)), choice };
+        if choice >= arbiter.choices(transition.thread) && arbiter.first_enabled() != Some(transition) {
+            arbiter.release(transition.thread);
+        }
+        if choice < arbiter.choices(transition.thread) { Pick::Take(transition) } else { Pick::Nothing }
+    }
+}
+
+static mut ENGINE: *mut Engine = null_mut();
+static mut SHARED: *mut u8 = null_mut();
+/// Whether the program is under control now: interposed functions ask first.
+pub static mut ORDAIN_ACTIVE: bool = false;
+
+/// Whether the program is under control.
+#[inline(always)]
+pub fn active() -> bool {
+    // SAFETY: a flag that only the carrier writes.
+    unsafe { ORDAIN_ACTIVE }
+}
+
+/// Takes control, or lets go.
+pub fn set_active(active: bool) {
+    // SAFETY: only the carrier comes here.
+    unsafe { ORDAIN_ACTIVE = active };
+}
+
+/// The engine.
+#[inline(always)]
+pub fn engine() -> &'static mut Engine {
+    // SAFETY: set before the program is under control; used by the carrier only, and never kept across a switch.
+    unsafe { &mut *ENGINE }
+}
+
+/// Whether there is one.
+pub fn is_there() -> bool {
+    // SAFETY: a pointer that is set once.
+    unsafe { !ENGINE.is_null() }
+}
+
+/// The control words that are shared with the launcher.
+pub fn control() -> &'static Control {
+    // SAFETY: mapped before anything else happens.
+    unsafe { &*(SHARED as *const Control) }
+}
+
+/// Whether the shared memory is there.
+pub fn is_connected() -> bool {
+    // SAFETY: a pointer that is set once.
+    unsafe { !SHARED.is_null() }
+}
+
+/// Takes over the shared memory.
+pub fn connect(shared: *mut u8) {
+    // SAFETY: once, before anything else happens.
+    unsafe { SHARED = shared };
+}
+
+/// Gives the launcher the turn and waits for it to come back.
+pub fn hand_over(control: &Control) {
+    control.turn.store(Turn::LAUNCHER, SeqCst);
+    sys::futex_wake(&control.turn);
+    await_turn(control);
+}
+
+/// Waits for the turn.
+pub fn await_turn(control: &Control) {
+    while control.turn.load(Acquire) != Turn::RUNTIME {
+        sys::futex_wait(&control.turn, Turn::LAUNCHER);
+    }
+}
+
+/// Writes a message where the launcher finds it.
+pub fn tell(message: core::fmt::Arguments<'_>) {
+    struct Room(usize);
+    impl core::fmt::Write for Room {
+        fn write_str(&mut self, text: &str) -> core::fmt::Result {
+            let left = MESSAGE_SIZE - self.0;
+            let length = text.len().min(left);
+            // SAFETY: within the message of the control page.
+            unsafe {
+                let at = (&raw mut (*(SHARED as *mut Control)).message) as *mut u8;
+                core::ptr::copy_nonoverlapping(text.as_ptr(), at.add(self.0), length);
+            }
+            self.0 += length;
+            Ok(())
+        }
+    }
+    let mut room = Room(0);
+    // Never fails: what is too long is cut.
+    let _ = room.write_fmt(message);
+    control().message_length.store(room.0 as u32, Relaxed);
+}
+
+/// The runtime itself has failed, or cannot go on: tells the launcher and ends the process.
+pub fn break_down(message: core::fmt::Arguments<'_>) -> ! {
+    give_up(Status::BROKEN, message)
+}
+
+/// The program does what cannot be controlled here: tells the launcher and ends the process.
+pub fn refuse(message: core::fmt::Arguments<'_>) -> ! {
+    give_up(Status::REFUSED, message)
+}
+
+/// The execution needs more threads than were prepared.
+pub fn ask_for_threads() -> ! {
+    give_up(Status::MORE_THREADS, format_args!("more threads are needed"))
+}
+
+fn give_up(status: u32, message: core::fmt::Arguments<'_>) -> ! {
+    if is_connected() {
+        tell(message);
+        if is_there() {
+            engine().publish_log();
+        }
+        let control = control();
+        control.status.store(status, Relaxed);
+        control.turn.store(Turn::LAUNCHER, SeqCst);
+        sys::futex_wake(&control.turn);
+    }
+    sys::exit_group(101)
+}
+
+/// Announces an operation of the running thread and waits until it was picked and applied.
+pub fn step(op: Operation) -> Outcome {
+    let e = engine();
+    if e.quiet {
+        return Outcome::DONE;
+    }
+    let me = e.current;
+    let site = e.slots[me].registers[0];
+    e.announce(e.slots[me].thread, op, site);
+    if let Some(parent) = e.starting.take() {
+        // A new thread runs up to its first operation; then its creator goes on.
+        e.go(parent);
+        return engine().outcome;
+    }
+    match e.decide() {
+        Some(next) => e.go(next),
+        None => end(Ending::MODEL, 0),
+    }
+    engine().outcome
+}
+
+/// Ends the execution.
+pub fn end(ending: u32, detail: i32) -> ! {
+    let e = engine();
+    let control = control();
+    set_active(false);
+    control.ending.store(ending, Relaxed);
+    control.detail.store(detail, Relaxed);
+    let culprit = e.slots[e.current].thread;
+    control.culprit.store(culprit.0, Relaxed);
+    if ending != Ending::EXIT && ending != Ending::MODEL {
+        e.log(&Event::Announce { thread: culprit, op: Operation::End, site: e.slots[e.current].registers[0] });
+    }
+    e.note_threads();
+    e.leave()
+}
+
+impl Engine {
+    /// Makes the engine of this process.
+    pub fn install(shared: *mut u8, program: Program) -> &'static mut Self {
+        let control = control();
+        let options = Options {
+            spurious_wakeups: control.spurious.load(Relaxed) != 0,
+            kind_time: control.kind_time.load(Relaxed) != 0,
+            spin_bound: control.spin_bound.load(Relaxed),
+            livelock_rounds: control.livelock_rounds.load(Relaxed),
+            max_steps: control.max_steps.load(Relaxed) as usize,
+        };
+        let engine = Box::new(Self {
+            arbiter: Arbiter::new(options),
+            slots: Vec::new(),
+            objects: Objects::default(),
+            clock: Clock::default(),
+            program,
+            mode: Mode::from_number(control.mode.load(Relaxed)).unwrap_or(Mode::Exec),
+            current: 0,
+            quiet: false,
+            starting: None,
+            slot_of: Vec::new(),
+            shared,
+            log_at: 0,
+            prefix: Vec::new(),
+            plan: None,
+            lowest: Lowest,
+            walk: Walk::new(0, 0),
+            remote: Remote,
+            outcome: Outcome::DONE,
+            heartbeat: 0,
+            home: 0,
+            home_fs: 0,
+        });
+        // SAFETY: once, before the program is under control.
+        unsafe { ENGINE = Box::into_raw(engine) };
+        crate::engine::engine()
+    }
+
+    /// Takes down an event.
+    pub fn log(&mut self, event: &Event) {
+        // SAFETY: the log is part of the shared memory, and only this side writes it.
+        let room = unsafe { core::slice::from_raw_parts_mut(self.shared.add(LOG_OFFSET), LOG_SIZE) };
+        match Log::write(room, self.log_at, event) {
+            Some(length) => self.log_at = length,
+            None => refuse(format_args!("the execution is too long: there is no more room to take it down")),
+        }
+    }
+
+    /// Lets the launcher see the log.
+    pub fn publish_log(&self) {
+        control().log_length.store(self.log_at as u32, Release);
+    }
+
+    fn announce(&mut self, thread: ThreadId, op: Operation, site: u64) {
+        self.log(&Event::Announce { thread, op, site });
+        self.arbiter.announce(thread, op, Site(site));
+    }
+
+    /// Reads the plan and begins an execution.
+    pub fn begin(&mut self) {
+        let control = control();
+        let length = control.prefix_length.load(Relaxed) as usize;
+        self.prefix.clear();
+        // SAFETY: the plan is part of the shared memory.
+        let pairs = unsafe { core::slice::from_raw_parts(self.shared.add(PLAN_OFFSET) as *const [u32; 2], length) };
+        self.prefix.extend(pairs.iter().map(|[thread, choice]| Planned {
+            transition: Transition { thread: ThreadId(*thread), choice: *choice },
+            op: None,
+        }));
+        // SAFETY: prefix and policy live as long as the engine; the plan is replaced before either changes.
+        unsafe {
+            let prefix: &'static [Planned] = &*(self.prefix.as_slice() as *const [Planned]);
+            let policy: &'static mut dyn ordain_explore::Policy = match control.policy.load(Relaxed) {
+                Policy::LOWEST => &mut *(&raw mut self.lowest),
+                Policy::RANDOM => {
+                    self.walk.restart(control.seed.load(Relaxed), control.stream.load(Relaxed));
+                    &mut *(&raw mut self.walk)
+                }
+                _ => &mut *(&raw mut self.remote),
+            };
+            self.plan = Some(Plan::new(prefix, policy));
+        }
+        self.log_at = 0;
+        self.quiet = false;
+        self.starting = None;
+        self.current = 0;
+        self.outcome = Outcome::DONE;
+        self.arbiter.begin();
+        self.objects.begin();
+        self.clock.begin(control.entropy.load(Relaxed));
+        for slot in &mut self.slots {
+            slot.reset();
+        }
+        self.slots[0].thread = ThreadId::MAIN;
+        self.slots[0].state = State::Running;
+        self.set_slot(ThreadId::MAIN, 0);
+        self.enter(0);
+        crate::sync::begin();
+    }
+
+    /// Notes in which slot a thread lives.
+    pub fn set_slot(&mut self, thread: ThreadId, slot: usize) {
+        if self.slot_of.len() <= thread.index() {
+            self.slot_of.resize(thread.index() + 1, usize::MAX);
+        }
+        self.slot_of[thread.index()] = slot;
+    }
+
+    /// The running thread.
+    pub fn me(&self) -> ThreadId {
+        self.slots[self.current].thread
+    }
+
+    /// Decides who moves next and applies the move. `None` when the execution is over.
+    pub fn decide(&mut self) -> Option<usize> {
+        self.heartbeat += 1;
+        control().heartbeat.store(self.heartbeat, Relaxed);
+        let mut plan = self.plan.take()?;
+        let transition = plan.next(&mut self.arbiter);
+        self.plan = Some(plan);
+        let transition = transition?;
+        if let Some((Operation::FutexWait { cell, .. }, _)) = self.arbiter.pending(transition.thread) {
+            // The value is in the program's memory.
+            let value = self.objects.futex_value(cell);
+            self.set_value(cell, value);
+        }
+        self.log(&Event::Step { thread: transition.thread, choice: transition.choice });
+        self.outcome = self.arbiter.apply(transition);
+        Some(self.slot_of[transition.thread.index()])
+    }
+
+    /// Tells the model the word of an object.
+    pub fn set_value(&mut self, object: ordain_model::ObjectId, value: u64) {
+        self.log(&Event::Value { object, value });
+        self.arbiter.set_value(object, value);
+    }
+
+    /// What interposed functions note from now on belongs to this slot.
+    fn enter(&mut self, slot: usize) {
+        self.current = slot;
+        // SAFETY: slots are boxed and stay in place; they begin with the registers.
+        unsafe { ORDAIN_CURRENT = (&raw mut *self.slots[slot]) as *mut Registers };
+    }
+
+    /// Continues another thread; returns when this one is continued.
+    pub fn go(&mut self, next: usize) {
+        let from = self.current;
+        if from == next {
+            return;
+        }
+        self.enter(next);
+        let (save, to, fs) = (&raw mut self.slots[from].stack, self.slots[next].stack, self.slots[next].fs);
+        // SAFETY: both contexts were saved by `switch` or `park`, and the carrier owns both stacks.
+        unsafe { context::switch(save, to, fs) };
+    }
+
+    /// Notes where all threads are, for backtraces.
+    fn note_threads(&mut self) {
+        let control = control();
+        // SAFETY: part of the control page, which only this side writes now.
+        let records = unsafe { &mut *((&raw const control.threads) as *mut [ThreadRecord; MOST_THREADS]) };
+        let mut count = 0;
+        for slot in self.slots.iter().filter(|s| s.state == State::Running).take(MOST_THREADS) {
+            records[count] = ThreadRecord { thread: slot.thread.0, exact: 0, registers: slot.registers };
+            count += 1;
+        }
+        control.thread_count.store(count as u32, Relaxed);
+    }
+
+    /// Hands the finished execution over, and never comes back to the program.
+    fn leave(&mut self) -> ! {
+        let control = control();
+        for (fd, length) in [1, 2].into_iter().zip(&control.output) {
+            // SAFETY: asks for a position.
+            let at = unsafe { call!(sys::SYS_lseek, fd, 0, libc::SEEK_CUR) };
+            length.store(at.max(0) as u64, Relaxed);
+        }
+        self.publish_log();
+        if self.mode == Mode::Snapshot {
+            let mut nowhere = 0;
+            // SAFETY: the engine's own context, saved when it continued the program.
+            unsafe { context::switch(&raw mut nowhere, self.home, self.home_fs) };
+        }
+        control.status.store(Status::DONE, Relaxed);
+        hand_over(control);
+        sys::exit_group(0)
+    }
+}

@@ -1,0 +1,35 @@
+//! Ordain inside other people's programs.
+//!
+//! This library is preloaded into a program. All threads of the program run on one kernel thread, the *carrier*; each has its stack
+//! and thread-local storage from a real but parked thread, its *donor*. Calls that synchronise come here, are announced to the
+//! arbiter, and go on when the plan says so. The idea of donors keeps everything that a program or its libraries expect of a
+//! thread true: `pthread_self`, `errno`, `thread_local`, exceptions, debuggers.
+//!
+//! Nothing here may call interposed functions, use the program's heap, or keep state that survives an execution by accident.
+#![no_std]
+
+extern crate alloc;
+
+mod context;
+mod engine;
+mod heap;
+mod memory;
+mod objects;
+mod process;
+mod real;
+mod server;
+mod snapshot;
+mod sync;
+mod sys;
+mod threads;
+mod time;
+mod trap;
+
+#[global_allocator]
+static HEAP: heap::Heap = heap::Heap::new();
+
+/// A failure of the runtime itself: told to the launcher, and the process ends.
+#[panic_handler]
+fn broken(info: &core::panic::PanicInfo<'_>) -> ! {
+    engine::break_down(format_args!("{info}"))
+}

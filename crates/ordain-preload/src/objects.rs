@@ -1,0 +1,160 @@
+//! Which object of the model belongs to which object of the program.
+//!
+//! A mark inside the program's own object says which it is, so that everything that happens to the program's memory happens to
+//! the object: it is put back with the memory, freed and used again with it, and touching what is not there crashes as it would.
+//! Objects that were never initialised by a call are known by their address, which is the same in every execution.
+
+use crate::engine::{end, engine, tell};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use ordain_model::{ObjectId, ObjectKind};
+use ordain_wire::{Ending, Event};
+
+/// The upper half of a mark.
+const MARK: u64 = 0x4f72_6461 << 32;
+/// The upper part of a short mark.
+const SHORT_MARK: u32 = 0x4d6 << 21;
+const SHORT_MASK: u32 = 0x7ff << 21;
+
+/// Where objects are.
+#[derive(Default)]
+pub struct Objects {
+    /// Addresses, by number of the object.
+    addresses: Vec<u64>,
+    /// Objects known by address, generation and kind.
+    pub found: BTreeMap<(u64, u32, u8), ObjectId>,
+    /// How many objects were found at an address, and in which execution.
+    generations: BTreeMap<u64, (u64, u32)>,
+    /// Cells and queues of futexes by address, and the execution in which they were last used.
+    futexes: BTreeMap<u64, (u64, ObjectId, ObjectId)>,
+    execution: u64,
+}
+
+impl Objects {
+    /// Begins an execution: no object is there.
+    pub fn begin(&mut self) {
+        self.execution += 1;
+        self.addresses.fill(0);
+    }
+
+    fn place(&mut self, object: ObjectId, address: u64) {
+        if self.addresses.len() <= object.index() {
+            self.addresses.resize(object.index() + 1, 0);
+        }
+        self.addresses[object.index()] = address;
+    }
+
+    fn is_at(&self, number: u32, address: u64) -> bool {
+        self.addresses.get(number as usize) == Some(&address)
+    }
+
+    /// What the memory of a futex holds.
+    pub fn futex_value(&self, cell: ObjectId) -> u64 {
+        let address = self.addresses.get(cell.index()).copied().unwrap_or(0);
+        // SAFETY: the program waits on this address; if it is not there, it crashes as it would in the kernel's stead.
+        unsafe { u64::from((address as *const u32).read_volatile()) }
+    }
+}
+
+/// Makes an object for the program's object at `address`, which a call initialises.
+pub fn create(address: u64, kind: ObjectKind, initial: u64) -> ObjectId {
+    let e = engine();
+    let thread = e.me();
+    let object = e.arbiter.create(thread, kind, initial);
+    e.log(&Event::Create { thread, kind, initial, object });
+    e.objects.place(object, address);
+    object
+}
+
+/// The object that is known by its address and has not been used in this execution.
+pub fn find(address: u64, kind: ObjectKind, initial: u64) -> ObjectId {
+    let e = engine();
+    let execution = e.objects.execution;
+    let entry = e.objects.generations.entry(address).or_insert((0, 0));
+    if entry.0 != execution {
+        *entry = (execution, 0);
+    }
+    let generation = entry.1;
+    entry.1 += 1;
+    let names = e.arbiter.names_mut();
+    let object = *e.objects.found.entry((address, generation, kind as u8)).or_insert_with(|| names.external(kind));
+    e.arbiter.initialise(object, initial);
+    e.log(&Event::Found { address, generation, kind, initial, object });
+    e.objects.place(object, address);
+    object
+}
+
+/// The object whose mark is at `mark`; found by its address if the mark is that of an object which no call initialised.
+pub unsafe fn marked(address: u64, mark: *mut u64, kind: ObjectKind, initial: u64) -> ObjectId {
+    // SAFETY: the program passes its object; if that is not there, it crashes as it would.
+    let value = unsafe { mark.read_volatile() };
+    let e = engine();
+    if value & !0xffff_ffff == MARK && e.objects.is_at(value as u32, address) {
+        let object = ObjectId(value as u32);
+        if e.arbiter.names().kind(object) == kind {
+            return object;
+        }
+    }
+    if value != 0 {
+        invalid(address, kind);
+    }
+    let object = find(address, kind, initial);
+    // SAFETY: as above.
+    unsafe { mark.write_volatile(MARK | u64::from(object.0)) };
+    object
+}
+
+/// Marks an object that a call initialises.
+pub unsafe fn mark(address: u64, mark: *mut u64, kind: ObjectKind, initial: u64) -> ObjectId {
+    let object = create(address, kind, initial);
+    // SAFETY: the program passes its object.
+    unsafe { mark.write_volatile(MARK | u64::from(object.0)) };
+    object
+}
+
+/// As [`marked`], for objects of four bytes. `fresh` is what they hold before their first use.
+pub unsafe fn marked_short(word: *mut u32, kind: ObjectKind, fresh: u32) -> ObjectId {
+    // SAFETY: the program passes its object.
+    let value = unsafe { word.read_volatile() };
+    let e = engine();
+    if value & SHORT_MASK == SHORT_MARK && e.objects.is_at(value & !SHORT_MASK, word as u64) {
+        return ObjectId(value & !SHORT_MASK);
+    }
+    if value != fresh {
+        invalid(word as u64, kind);
+    }
+    let object = find(word as u64, kind, 0);
+    // SAFETY: as above.
+    unsafe { word.write_volatile(SHORT_MARK | object.0) };
+    object
+}
+
+/// Marks an object of four bytes that a call initialises.
+pub unsafe fn mark_short(word: *mut u32, kind: ObjectKind, initial: u64) -> ObjectId {
+    let object = create(word as u64, kind, initial);
+    // SAFETY: the program passes its object.
+    unsafe { word.write_volatile(SHORT_MARK | object.0) };
+    object
+}
+
+/// The cell and the queue of a futex.
+pub fn futex(address: u64) -> (ObjectId, ObjectId) {
+    let e = engine();
+    let execution = e.objects.execution;
+    if let Some((used, cell, queue)) = e.objects.futexes.get(&address)
+        && *used == execution
+    {
+        return (*cell, *queue);
+    }
+    let cell = find(address, ObjectKind::Atomic, 0);
+    let queue = find(address, ObjectKind::Futex, 0);
+    engine().objects.futexes.insert(address, (execution, cell, queue));
+    (cell, queue)
+}
+
+fn invalid(address: u64, kind: ObjectKind) -> ! {
+    tell(format_args!("a {} was used whose memory holds something else: it was never initialised, or it was freed or \
+        overwritten", kind.word()));
+    crate::engine::control().address.store(address, core::sync::atomic::Ordering::Relaxed);
+    end(Ending::INVALID_OBJECT, 0)
+}

@@ -1,0 +1,376 @@
+//! The beginning and the end of the program: taking over at main, `exit` and its relatives, children.
+
+use crate::context::interpose;
+use crate::engine::{self, Engine, active, connect, control, engine, is_connected, step};
+use crate::real::{self, c_result, call_real, set_errno};
+use crate::snapshot;
+use crate::sync::futex;
+use crate::sys::{self, call};
+use crate::threads::{self, Slot};
+use crate::{server, time, trap};
+use core::ffi::{c_char, c_int, c_long, c_void};
+use core::sync::atomic::Ordering::Relaxed;
+use ordain_model::{Operation, Site};
+use ordain_wire::{Control, Ending, Known, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, Status, VERSION};
+
+type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+
+/// What is run.
+pub struct Program {
+    main: Main,
+    argc: c_int,
+    argv: *mut *mut c_char,
+    envp: *mut *mut c_char,
+    /// Main's stack: lowest address and size.
+    pub stack: (u64, usize),
+    /// The status with which the program exits.
+    status: c_int,
+    /// A thread is in `exit`.
+    exiting: bool,
+}
+
+static mut MAIN: Option<Main> = None;
+static mut LOADER_END: Option<unsafe extern "C" fn()> = None;
+
+/// Maps the memory that the launcher shares, if this process is the one it started.
+fn find_launcher() {
+    // SAFETY: maps what the launcher prepared at this descriptor, or finds that it did not.
+    unsafe {
+        let at = call!(sys::SYS_mmap, 0, SHARED_SIZE, libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_NORESERVE, SHARED_FD, 0);
+        if at < 0 {
+            return;
+        }
+        let shared = &*(at as *const Control);
+        if shared.version == VERSION && shared.process.load(Relaxed) as isize == call!(sys::SYS_getpid) {
+            connect(at as *mut u8);
+        } else {
+            call!(sys::SYS_munmap, at, SHARED_SIZE);
+        }
+    }
+}
+
+/// Runs before constructors of the program: finds the launcher, and handles what the launcher's filter sends back.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = begin_process;
+
+extern "C" fn begin_process() {
+    find_launcher();
+    trap::pass_through();
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __libc_start_main(
+    main: Main,
+    argc: c_int,
+    argv: *mut *mut c_char,
+    init: *mut c_void,
+    fini: *mut c_void,
+    loader_end: Option<unsafe extern "C" fn()>,
+    stack_end: *mut c_void,
+) -> c_int {
+    type Start = unsafe extern "C" fn(
+        Main, c_int, *mut *mut c_char, *mut c_void, *mut c_void, Option<unsafe extern "C" fn()>, *mut c_void,
+    ) -> c_int;
+    // SAFETY: the C library's own function of this name.
+    unsafe {
+        let real: Start = core::mem::transmute(real::next(c"__libc_start_main"));
+        if !is_connected() {
+            return real(main, argc, argv, init, fini, loader_end, stack_end);
+        }
+        MAIN = Some(main);
+        LOADER_END = loader_end;
+        real(take_over, argc, argv, init, fini, Some(after_all), stack_end)
+    }
+}
+
+/// Registered first, so it runs last: after all handlers and destructors.
+unsafe extern "C" fn after_all() {
+    // SAFETY: what the loader wanted to be called, and the C library's buffers.
+    unsafe {
+        if let Some(function) = LOADER_END {
+            function();
+        }
+        libc::fflush(core::ptr::null_mut());
+    }
+    if active() {
+        end_program(engine().program.status);
+    }
+}
+
+/// Ends the program: a step if other threads still run, because then it matters when it comes.
+fn end_program(status: c_int) -> ! {
+    let e = engine();
+    if !e.quiet && e.arbiter.alive().len() > 1 {
+        step(Operation::End);
+    }
+    engine::end(Ending::EXIT, status & 0xff)
+}
+
+unsafe extern "C" {
+    fn ordain_main(slot: *mut Slot, main: Main, argc: c_int, argv: *mut *mut c_char, envp: *mut *mut c_char) -> c_int;
+}
+
+/// Stands for main: prepares everything, then runs the program as often as the launcher wants.
+unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *mut c_char) -> c_int {
+    // SAFETY: set when the process began.
+    let Some(main) = (unsafe { MAIN }) else { sys::exit_group(102) };
+    real::look_up();
+    real::load(c"libgcc_s.so.1");
+    // SAFETY: the shared memory was mapped when the process began.
+    let shared = control() as *const Control as *mut u8;
+    let program = Program { main, argc, argv, envp, stack: (0, 0), status: 0, exiting: false };
+    let e = Engine::install(shared, program);
+    e.slots.push(Slot::new());
+    e.slots[0].fs = sys::fs_base();
+    learn(e, shared);
+    for _ in 0..control().pool.load(Relaxed) {
+        if !threads::new_donor() {
+            engine::refuse(format_args!("no memory for the stacks of {} threads", control().pool.load(Relaxed)));
+        }
+    }
+    find_stack();
+    prepare_heap();
+    threads::keep_keys();
+    time_is_virtual();
+    trap::install();
+    let control = control();
+    // SAFETY: asks for a number.
+    control.carrier.store(unsafe { call!(sys::SYS_gettid) } as i32, Relaxed);
+    match engine().mode {
+        Mode::Snapshot => snapshot::run(),
+        Mode::Fork => server::run(),
+        Mode::Exec => {
+            control.status.store(Status::READY, Relaxed);
+            engine::hand_over(control);
+            run_once()
+        }
+    }
+}
+
+/// Takes over names and other knowledge of earlier executions.
+fn learn(e: &mut Engine, shared: *mut u8) {
+    let length = (control().names_length.load(Relaxed) as usize).min(NAMES_SIZE);
+    // SAFETY: part of the shared memory.
+    let bytes = unsafe { core::slice::from_raw_parts(shared.add(NAMES_OFFSET), length) };
+    let Some(known) = Known::read(bytes) else { return };
+    for (number, birth, kind) in known.births {
+        e.arbiter.names_mut().adopt(number, birth, kind);
+    }
+    for (address, generation, kind, object) in known.found {
+        e.objects.found.insert((address, generation, kind as u8), object);
+    }
+    for site in known.long_loops {
+        e.arbiter.know_long_loop(Site(site));
+    }
+}
+
+/// The stack of main, asked once.
+fn find_stack() {
+    // SAFETY: asks the C library about its own thread.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        if call_real!(pthread_getattr_np(engine().slots[0].fs, &mut attributes)) == 0 {
+            let (mut bottom, mut size) = (core::ptr::null_mut(), 0);
+            libc::pthread_attr_getstack(&attributes, &mut bottom, &mut size);
+            engine().program.stack = (bottom as u64, size);
+        }
+    }
+}
+
+/// Lets the program's heap have room from the start, in one piece, so that small programs map nothing.
+fn prepare_heap() {
+    // SAFETY: settings of the C library's heap, which is in use by nobody else yet.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_TOP_PAD, 256 << 10);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 30);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
+        libc::free(libc::malloc(128 << 10));
+    }
+}
+
+fn time_is_virtual() {
+    // SAFETY: reading the processor's time faults from now on; the handler gives virtual time.
+    unsafe { call!(sys::SYS_prctl, libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV) };
+}
+
+/// Runs the program once.
+pub fn run_once() -> ! {
+    engine().begin();
+    run_program()
+}
+
+/// Runs the program, for which everything is prepared.
+pub fn run_program() -> ! {
+    let e = engine();
+    let (main, argc, argv, envp) = (e.program.main, e.program.argc, e.program.argv, e.program.envp);
+    let slot = &raw mut *e.slots[0];
+    engine::set_active(true);
+    // SAFETY: the program's main with its own arguments.
+    unsafe { ordain_main(slot, main, argc, argv, envp) };
+    engine::break_down(format_args!("main came back"))
+}
+
+/// Begins an execution.
+pub fn begin() {
+    let program = &mut engine().program;
+    (program.status, program.exiting) = (0, false);
+}
+
+interpose! {
+    exit => exit_program;
+    _exit => exit_now;
+    _Exit => exit_now;
+    quick_exit => exit_quickly;
+    syscall => system_call;
+    gettid => thread_number;
+    sched_getcpu => processor_number;
+    getcpu => processor;
+    __assert_fail => assertion_failed;
+    __assert => assertion_failed_simply;
+    __assert_perror_fail => assertion_failed_with_error;
+    vfork => fork_process;
+    fork => fork_process;
+    clone => make_own_threads;
+    setuid => set_id; setgid => set_id; seteuid => set_id; setegid => set_id;
+    setreuid => set_ids; setregid => set_ids; setresuid => set_ids; setresgid => set_ids;
+}
+
+unsafe extern "C" fn exit_program(status: c_int) -> ! {
+    let e = engine();
+    e.program.status = status;
+    e.program.exiting = true;
+    // SAFETY: the C library runs handlers, destructors, and at last ours.
+    unsafe { call_real!(exit(status)) }
+}
+
+unsafe extern "C" fn exit_now(status: c_int) -> ! {
+    end_program(status)
+}
+
+unsafe extern "C" fn exit_quickly(status: c_int) -> ! {
+    end_program(status)
+}
+
+unsafe extern "C" fn assertion_failed(text: *const c_char, file: *const c_char, line: u32, function: *const c_char) -> ! {
+    let show = |s: *const c_char| {
+        if s.is_null() {
+            return "?";
+        }
+        // SAFETY: strings of the program.
+        unsafe { core::ffi::CStr::from_ptr(s) }.to_str().unwrap_or("?")
+    };
+    engine::tell(format_args!("{}:{line}: {}: Assertion `{}' failed.", show(file), show(function), show(text)));
+    engine::end(Ending::ASSERTION, libc::SIGABRT)
+}
+
+unsafe extern "C" fn assertion_failed_simply(text: *const c_char, file: *const c_char, line: c_int) -> ! {
+    // SAFETY: the program's arguments.
+    unsafe { assertion_failed(text, file, line as u32, core::ptr::null()) }
+}
+
+unsafe extern "C" fn assertion_failed_with_error(_error: c_int, file: *const c_char, line: u32, function: *const c_char) -> ! {
+    // SAFETY: the program's arguments.
+    unsafe { assertion_failed(c"unexpected error".as_ptr(), file, line, function) }
+}
+
+/// A number for each thread that is the same in every execution.
+pub fn virtual_tid() -> c_int {
+    let e = engine();
+    control().process.load(Relaxed) + e.current as c_int
+}
+
+extern "C" fn thread_number() -> c_int {
+    virtual_tid()
+}
+
+extern "C" fn processor_number() -> c_int {
+    0
+}
+
+unsafe extern "C" fn processor(cpu: *mut u32, node: *mut u32) -> c_int {
+    for place in [cpu, node] {
+        if !place.is_null() {
+            // SAFETY: the program wants to know.
+            unsafe { *place = 0 };
+        }
+    }
+    0
+}
+
+#[allow(clippy::too_many_arguments)]
+unsafe extern "C" fn system_call(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    // SAFETY: what the program asks for.
+    c_result(unsafe { raw_call(number, [a, b, c, d, e, f]) }) as c_long
+}
+
+/// A system call of the program, by `syscall` or sent back by the kernel: those that matter are modelled.
+pub unsafe fn raw_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
+    // SAFETY: what the program asks for.
+    unsafe {
+        match number {
+            libc::SYS_futex => futex::futex(a as *mut u32, b as i32, c as u32, d, e as *mut u32, f as u32),
+            libc::SYS_sched_yield => {
+                step(Operation::Yield);
+                0
+            }
+            libc::SYS_gettid => virtual_tid() as isize,
+            libc::SYS_getrandom => {
+                time::fill_random(a as *mut c_void, b);
+                b as isize
+            }
+            libc::SYS_clone | libc::SYS_clone3 => make_own_threads(),
+            libc::SYS_exit | libc::SYS_exit_group => end_program(a as c_int),
+            _ => sys::syscall6(number, a, b, c, d, e, f),
+        }
+    }
+}
+
+unsafe extern "C" fn make_own_threads() -> ! {
+    engine::refuse(format_args!(
+        "the program makes threads or processes with clone by itself, which cannot be controlled; use pthread_create"
+    ))
+}
+
+/// A child process runs on its own, without control. What it leaves behind cannot be undone in memory.
+unsafe extern "C" fn fork_process() -> c_int {
+    if engine().mode == Mode::Snapshot {
+        engine::refuse(format_args!("the program makes child processes, which putting its memory back does not undo"));
+    }
+    // SAFETY: the C library's fork; in the child there is only this thread, and nothing is controlled.
+    unsafe {
+        engine::set_active(false);
+        let child = call_real!(fork());
+        if child != 0 {
+            engine::set_active(true);
+        } else {
+            call!(sys::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            trap::pass_through();
+        }
+        child
+    }
+}
+
+/// Changing the user would signal all donors, which take no signals.
+unsafe extern "C" fn set_id(_id: u32) -> c_int {
+    set_errno(libc::EPERM);
+    -1
+}
+
+unsafe extern "C" fn set_ids(_a: u32, _b: u32, _c: u32) -> c_int {
+    set_errno(libc::EPERM);
+    -1
+}
+
+/// Runs handlers of signals that were directed at the running thread.
+pub fn take_signals() {}

@@ -1,0 +1,107 @@
+//! The C library's own functions, looked up once.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+unsafe extern "C" {
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    fn __errno_location() -> *mut c_int;
+}
+
+/// The address of the next definition of a function.
+pub fn next(name: &CStr) -> usize {
+    // SAFETY: looks up a symbol.
+    unsafe { dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize }
+}
+
+/// The C library's function that an interposed one stands for, while the program is not under control.
+pub unsafe extern "C" fn forward(name: *const c_char) -> usize {
+    // SAFETY: the name of an interposed function.
+    let name = unsafe { CStr::from_ptr(name) };
+    if name == c"pthread_create" && crate::engine::is_connected() && !crate::engine::is_there() {
+        crate::engine::refuse(format_args!(
+            "the program makes threads before main begins (in a constructor); such threads cannot be controlled"
+        ));
+    }
+    match next(name) {
+        0 => missing as usize,
+        address => address,
+    }
+}
+
+/// Stands for functions that this C library does not have.
+extern "C" fn missing() -> c_int {
+    libc::ENOSYS
+}
+
+/// Declares real functions: each is looked up by [`look_up`].
+macro_rules! real {
+    ($($name:ident: $type:ty;)*) => {
+        $(
+            #[allow(non_upper_case_globals, missing_docs)]
+            pub static mut $name: Option<$type> = None;
+        )*
+
+        /// Looks up all of them.
+        pub fn look_up() {
+            $(
+                let name = concat!(stringify!($name), "\0");
+                // SAFETY: the name ends with a zero; a symbol of this name has this type, or is not there.
+                unsafe {
+                    let address = next(CStr::from_bytes_with_nul_unchecked(name.as_bytes()));
+                    $name = core::mem::transmute::<usize, Option<$type>>(address);
+                }
+            )*
+        }
+    };
+}
+
+type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+
+real! {
+    pthread_create: unsafe extern "C" fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Start, *mut c_void) -> c_int;
+    pthread_exit: unsafe extern "C" fn(*mut c_void) -> !;
+    pthread_getattr_np: unsafe extern "C" fn(libc::pthread_t, *mut libc::pthread_attr_t) -> c_int;
+    pthread_key_create: unsafe extern "C" fn(*mut u32, Option<unsafe extern "C" fn(*mut c_void)>) -> c_int;
+    pthread_key_delete: unsafe extern "C" fn(u32) -> c_int;
+    exit: unsafe extern "C" fn(c_int) -> !;
+    mmap: unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, c_int, i64) -> *mut c_void;
+    fork: unsafe extern "C" fn() -> c_int;
+    sigaction: unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+}
+
+/// Calls a real function; ends the process if the C library does not have it.
+macro_rules! call_real {
+    ($name:ident ( $($argument:expr),* )) => {{
+        if (&raw const $crate::real::$name).read().is_none() {
+            $crate::real::look_up();
+        }
+        match (&raw const $crate::real::$name).read() {
+            Some(function) => function($($argument),*),
+            None => $crate::engine::break_down(format_args!("the C library has no {}", stringify!($name))),
+        }
+    }};
+}
+pub(crate) use call_real;
+
+/// Sets errno.
+pub fn set_errno(value: i32) {
+    // SAFETY: the running thread's errno.
+    unsafe { *__errno_location() = value };
+}
+
+/// Loads a library for good.
+pub fn load(name: &CStr) {
+    // SAFETY: a library of the system.
+    unsafe { dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+}
+
+/// Turns what a system call returned into what the C library's function returns.
+pub fn c_result(result: isize) -> isize {
+    if (-4095..0).contains(&result) {
+        set_errno(-result as i32);
+        -1
+    } else {
+        result
+    }
+}

@@ -1,0 +1,59 @@
+//! Fork mode: the process stays at main and makes a child for each execution.
+//!
+//! The child is a copy of the carrier alone; donors are only memory to it. Children are made by the system call itself, so that
+//! no handler of the program runs.
+
+use crate::engine::{self, control, hand_over};
+use crate::process;
+use crate::sys::{self, call};
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use ordain_wire::{Ending, Status, Turn};
+
+/// Serves executions for ever.
+pub fn run() -> ! {
+    let control = control();
+    // SAFETY: asks for a number.
+    let server = unsafe { call!(sys::SYS_getpid) };
+    control.status.store(Status::READY, Relaxed);
+    hand_over(control);
+    loop {
+        control.status.store(Status::NONE, Relaxed);
+        // SAFETY: output of the last execution has been read; input begins anew.
+        unsafe {
+            for fd in 0..3 {
+                call!(sys::SYS_lseek, fd, 0, libc::SEEK_SET);
+            }
+            call!(sys::SYS_ftruncate, 1, 0);
+            call!(sys::SYS_ftruncate, 2, 0);
+        }
+        // SAFETY: a copy of the process; the child has its own memory, but for what is shared with the launcher and by the engine.
+        let child = unsafe { call!(sys::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
+        if child == 0 {
+            // SAFETY: ends with the server.
+            unsafe {
+                call!(sys::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                if call!(libc::SYS_getppid) != server {
+                    sys::exit_group(103);
+                }
+                control.carrier.store(call!(sys::SYS_gettid) as i32, Relaxed);
+            }
+            process::run_once();
+        }
+        if child < 0 {
+            engine::refuse(format_args!("no child process can be made (error {})", -child));
+        }
+        let mut status: i32 = 0;
+        // SAFETY: waits for the child.
+        while unsafe { call!(sys::SYS_wait4, child, &raw mut status, libc::__WALL, 0) } == -(libc::EINTR as isize) {}
+        if matches!(control.status.load(Relaxed), Status::NONE | Status::ASK) {
+            // It ended without a word: killed, or by a system call of its own.
+            let signalled = status & 0x7f;
+            control.ending.store(if signalled != 0 { Ending::SIGNAL } else { Ending::EXIT }, Relaxed);
+            control.detail.store(if signalled != 0 { signalled } else { status >> 8 & 0xff }, Relaxed);
+            control.status.store(Status::DONE, Relaxed);
+            control.turn.store(Turn::LAUNCHER, SeqCst);
+            sys::futex_wake(&control.turn);
+        }
+        engine::await_turn(control);
+    }
+}

@@ -1,0 +1,56 @@
+//! Barriers.
+
+use crate::context::interpose;
+use crate::engine::step;
+use crate::objects;
+use core::ffi::{c_int, c_uint};
+use libc::{EINVAL, pthread_barrier_t};
+use ordain_model::{ObjectKind, Operation, Outcome, Wait};
+
+/// The C library's layout, as far as it matters.
+#[repr(C)]
+struct Layout {
+    words: [u32; 2],
+    count: u32,
+    shared: u32,
+    out: u64,
+    mark: u64,
+}
+
+interpose! {
+    pthread_barrier_init => init;
+    pthread_barrier_destroy => destroy;
+    pthread_barrier_wait => wait;
+}
+
+unsafe extern "C" fn init(barrier: *mut pthread_barrier_t, _attributes: *const libc::pthread_barrierattr_t, count: c_uint) -> c_int {
+    if count == 0 {
+        return EINVAL;
+    }
+    let layout = barrier as *mut Layout;
+    // SAFETY: the program's memory.
+    unsafe {
+        layout.write(Layout { words: [0; 2], count, shared: 0, out: 0, mark: 0 });
+        objects::mark(barrier as u64, &raw mut (*layout).mark, ObjectKind::Barrier, u64::from(count));
+    }
+    0
+}
+
+unsafe extern "C" fn destroy(barrier: *mut pthread_barrier_t) -> c_int {
+    // SAFETY: the program's barrier.
+    unsafe { (&raw mut (*(barrier as *mut Layout)).mark).write_volatile(1) };
+    0
+}
+
+unsafe extern "C" fn wait(barrier: *mut pthread_barrier_t) -> c_int {
+    let layout = barrier as *mut Layout;
+    // SAFETY: the program's barrier.
+    let object = unsafe {
+        objects::marked(barrier as u64, &raw mut (*layout).mark, ObjectKind::Barrier, u64::from((*layout).count))
+    };
+    if step(Operation::Arrive { barrier: object }) == Outcome::SERIAL {
+        return libc::PTHREAD_BARRIER_SERIAL_THREAD;
+    }
+    step(Operation::Woken { queue: object, wait: Wait::Block });
+    0
+}

@@ -1,0 +1,19 @@
+//! One file for each primitive: the functions that programs call, mapped to operations of the model.
+
+mod barrier;
+mod c11;
+mod cond;
+pub mod futex;
+mod guard;
+mod mutex;
+mod once;
+mod rwlock;
+mod semaphore;
+mod spin;
+
+/// Begins an execution.
+pub fn begin() {
+    crate::threads::begin_keys();
+    crate::process::begin();
+    semaphore::begin();
+}

@@ -1,0 +1,204 @@
+//! Semaphores, unnamed and named. The program's object keeps its value where the C library has it.
+
+use crate::context::interpose;
+use crate::engine::{engine, step};
+use crate::objects;
+use crate::real::set_errno;
+use crate::threads;
+use crate::time::timed;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ffi::{CStr, c_char, c_int, c_uint};
+use libc::{EAGAIN, EEXIST, EINTR, EINVAL, ENOENT, EOVERFLOW, ETIMEDOUT, sem_t, timespec};
+use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, Wait};
+
+/// The C library's layout, as far as it matters.
+#[repr(C)]
+struct Layout {
+    value: u32,
+    waiters: u32,
+    shared: u64,
+    mark: u64,
+    rest: u64,
+}
+
+unsafe fn object(semaphore: *mut sem_t) -> ObjectId {
+    let layout = semaphore as *mut Layout;
+    // SAFETY: the program's semaphore.
+    unsafe { objects::marked(semaphore as u64, &raw mut (*layout).mark, ObjectKind::Semaphore, u64::from((*layout).value)) }
+}
+
+unsafe fn show(semaphore: *mut sem_t, object: ObjectId) {
+    let value = engine().arbiter.value(object) as u32;
+    // SAFETY: the program's semaphore.
+    unsafe { (&raw mut (*(semaphore as *mut Layout)).value).write_volatile(value) };
+}
+
+interpose! {
+    sem_init => init;
+    sem_destroy => destroy;
+    sem_wait => wait;
+    sem_trywait => try_wait;
+    sem_timedwait => timed_wait;
+    sem_clockwait => clock_wait;
+    sem_post => post;
+    sem_getvalue => get_value;
+    sem_open => open;
+    sem_close => close;
+    sem_unlink => unlink;
+}
+
+unsafe extern "C" fn init(semaphore: *mut sem_t, _shared: c_int, value: c_uint) -> c_int {
+    if value > i32::MAX as u32 {
+        set_errno(EINVAL);
+        return -1;
+    }
+    let layout = semaphore as *mut Layout;
+    // SAFETY: the program's memory.
+    unsafe {
+        layout.write(Layout { value, waiters: 0, shared: 0, mark: 0, rest: 0 });
+        objects::mark(semaphore as u64, &raw mut (*layout).mark, ObjectKind::Semaphore, u64::from(value));
+    }
+    0
+}
+
+unsafe extern "C" fn destroy(semaphore: *mut sem_t) -> c_int {
+    // SAFETY: the program's semaphore.
+    let object = unsafe { object(semaphore) };
+    step(Operation::Destroy { object });
+    0
+}
+
+/// Takes one; gives an error number.
+unsafe fn take(semaphore: *mut sem_t, wait: Wait) -> c_int {
+    // SAFETY: the program's semaphore.
+    unsafe {
+        let object = object(semaphore);
+        match step(Operation::Acquire { semaphore: object, wait }) {
+            Outcome::FAILED if wait == Wait::Try => EAGAIN,
+            Outcome::FAILED => ETIMEDOUT,
+            Outcome::INTERRUPTED => {
+                threads::interrupted();
+                EINTR
+            }
+            _ => {
+                show(semaphore, object);
+                0
+            }
+        }
+    }
+}
+
+fn result(error: c_int) -> c_int {
+    if error == 0 {
+        return 0;
+    }
+    set_errno(error);
+    -1
+}
+
+unsafe extern "C" fn wait(semaphore: *mut sem_t) -> c_int {
+    // SAFETY: the program's semaphore.
+    result(unsafe { take(semaphore, Wait::Interruptible) })
+}
+
+unsafe extern "C" fn try_wait(semaphore: *mut sem_t) -> c_int {
+    // SAFETY: the program's semaphore.
+    result(unsafe { take(semaphore, Wait::Try) })
+}
+
+unsafe extern "C" fn timed_wait(semaphore: *mut sem_t, until: *const timespec) -> c_int {
+    // SAFETY: the program's arguments.
+    result(unsafe { timed(until, |wait| take(semaphore, wait)) })
+}
+
+unsafe extern "C" fn clock_wait(semaphore: *mut sem_t, _clock: c_int, until: *const timespec) -> c_int {
+    // SAFETY: the program's arguments.
+    unsafe { timed_wait(semaphore, until) }
+}
+
+unsafe extern "C" fn post(semaphore: *mut sem_t) -> c_int {
+    // SAFETY: the program's semaphore.
+    unsafe {
+        let object = object(semaphore);
+        if step(Operation::Post { semaphore: object, count: 1 }) == Outcome::FAILED {
+            return result(EOVERFLOW);
+        }
+        show(semaphore, object);
+    }
+    0
+}
+
+unsafe extern "C" fn get_value(semaphore: *mut sem_t, out: *mut c_int) -> c_int {
+    // SAFETY: the program's semaphore and memory.
+    unsafe {
+        let object = object(semaphore);
+        // Looking is an operation: it depends on those that change the value.
+        step(Operation::Load { cell: object, order: ordain_model::MemoryOrder::SeqCst });
+        *out = engine().arbiter.value(object) as c_int;
+    }
+    0
+}
+
+/// A named semaphore of this execution. Names are the program's own: nothing is shared with other processes.
+struct Named {
+    name: String,
+    linked: bool,
+    place: *mut sem_t,
+}
+
+static mut NAMED: Vec<Named> = Vec::new();
+/// Memory for named semaphores, from the program's heap would be freed with it; this is the runtime's.
+static mut PLACES: Vec<*mut sem_t> = Vec::new();
+
+/// Begins an execution: no named semaphore is there.
+pub fn begin() {
+    // SAFETY: only the carrier comes here.
+    unsafe { (*(&raw mut NAMED)).clear() };
+}
+
+unsafe extern "C" fn open(name: *const c_char, flags: c_int, _mode: c_uint, value: c_uint) -> *mut sem_t {
+    // SAFETY: the program's name; the tables are the carrier's.
+    unsafe {
+        let name = CStr::from_ptr(name).to_string_lossy();
+        let (named, places) = (&mut *(&raw mut NAMED), &mut *(&raw mut PLACES));
+        if let Some(known) = named.iter().find(|n| n.linked && n.name == name) {
+            if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 {
+                set_errno(EEXIST);
+                return core::ptr::null_mut();
+            }
+            return known.place;
+        }
+        if flags & libc::O_CREAT == 0 {
+            set_errno(ENOENT);
+            return core::ptr::null_mut();
+        }
+        if named.len() == places.len() {
+            places.push(alloc::boxed::Box::into_raw(alloc::boxed::Box::new(core::mem::zeroed())));
+        }
+        let place = places[named.len()];
+        if init(place, 0, value) != 0 {
+            return core::ptr::null_mut();
+        }
+        named.push(Named { name: String::from(name), linked: true, place });
+        place
+    }
+}
+
+unsafe extern "C" fn close(_semaphore: *mut sem_t) -> c_int {
+    0
+}
+
+unsafe extern "C" fn unlink(name: *const c_char) -> c_int {
+    // SAFETY: the program's name; the table is the carrier's.
+    unsafe {
+        let name = CStr::from_ptr(name).to_string_lossy();
+        match (*(&raw mut NAMED)).iter_mut().find(|n| n.linked && n.name == name) {
+            Some(named) => {
+                named.linked = false;
+                0
+            }
+            None => result(ENOENT),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! System calls without the C library: no errno, no locks, nothing that is interposed.
+
+use core::arch::asm;
+
+pub use libc::{
+    SYS_brk, SYS_clone, SYS_close, SYS_close_range, SYS_exit_group, SYS_fcntl, SYS_futex, SYS_getpid, SYS_getrusage,
+    SYS_gettid, SYS_ioctl, SYS_lseek, SYS_mmap, SYS_mprotect, SYS_munmap, SYS_open, SYS_prctl,
+    SYS_pread64, SYS_read, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_sched_yield, SYS_seccomp, SYS_sigaltstack,
+    SYS_userfaultfd, SYS_wait4, SYS_ftruncate,
+};
+
+/// Makes a system call. What it may do is up to the caller.
+#[inline(always)]
+pub unsafe fn syscall6(number: i64, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+    let result: isize;
+    // SAFETY: the kernel keeps all registers but rax, rcx and r11.
+    unsafe {
+        asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b, in("rdx") c,
+            in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    result
+}
+
+/// A system call with up to six arguments; those left out are zero.
+macro_rules! call {
+    ($n:expr) => { $crate::sys::syscall6($n, 0, 0, 0, 0, 0, 0) };
+    ($n:expr, $a:expr) => { $crate::sys::syscall6($n, $a as usize, 0, 0, 0, 0, 0) };
+    ($n:expr, $a:expr, $b:expr) => { $crate::sys::syscall6($n, $a as usize, $b as usize, 0, 0, 0, 0) };
+    ($n:expr, $a:expr, $b:expr, $c:expr) => { $crate::sys::syscall6($n, $a as usize, $b as usize, $c as usize, 0, 0, 0) };
+    ($n:expr, $a:expr, $b:expr, $c:expr, $d:expr) => {
+        $crate::sys::syscall6($n, $a as usize, $b as usize, $c as usize, $d as usize, 0, 0)
+    };
+    ($n:expr, $a:expr, $b:expr, $c:expr, $d:expr, $e:expr) => {
+        $crate::sys::syscall6($n, $a as usize, $b as usize, $c as usize, $d as usize, $e as usize, 0)
+    };
+    ($n:expr, $a:expr, $b:expr, $c:expr, $d:expr, $e:expr, $f:expr) => {
+        $crate::sys::syscall6($n, $a as usize, $b as usize, $c as usize, $d as usize, $e as usize, $f as usize)
+    };
+}
+pub(crate) use call;
+
+/// Ends the process.
+pub fn exit_group(status: i32) -> ! {
+    loop {
+        // SAFETY: ends the process.
+        unsafe { call!(SYS_exit_group, status) };
+    }
+}
+
+/// Maps memory that is shared with children and left alone when the program's memory is put back.
+pub fn map_shared(size: usize) -> *mut u8 {
+    // SAFETY: a new mapping.
+    let at = unsafe {
+        call!(SYS_mmap, 0, size, libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1i32, 0)
+    };
+    if at < 0 { core::ptr::null_mut() } else { at as *mut u8 }
+}
+
+/// Waits while the word has this value.
+pub fn futex_wait(word: &core::sync::atomic::AtomicU32, value: u32) {
+    // SAFETY: the word is there.
+    unsafe { call!(SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, 0) };
+}
+
+/// Wakes who waits on the word.
+pub fn futex_wake(word: &core::sync::atomic::AtomicU32) {
+    // SAFETY: the word is there.
+    unsafe { call!(SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1) };
+}
+
+/// The base of thread-local storage.
+pub fn fs_base() -> u64 {
+    let base: u64;
+    // SAFETY: reads a register; the launcher has checked that the system allows it.
+    unsafe { asm!("rdfsbase {}", out(reg) base, options(nomem, nostack)) };
+    base
+}
+
+/// Moves a descriptor out of the program's way.
+pub fn move_high(fd: isize) -> i32 {
+    if fd < 0 {
+        return -1;
+    }
+    // SAFETY: descriptors of our own.
+    unsafe {
+        let high = call!(SYS_fcntl, fd, libc::F_DUPFD_CLOEXEC, ordain_wire::FIRST_OWN_FD);
+        call!(SYS_close, fd);
+        high as i32
+    }
+}
+
+/// Reads a small file of /proc.
+pub fn read_file(path: &core::ffi::CStr, room: &mut [u8]) -> usize {
+    // SAFETY: reads into the given memory.
+    unsafe {
+        let fd = call!(SYS_open, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if fd < 0 {
+            return 0;
+        }
+        let mut length = 0;
+        loop {
+            let got = call!(SYS_read, fd, room.as_mut_ptr().add(length), room.len() - length);
+            if got <= 0 {
+                break;
+            }
+            length += got as usize;
+        }
+        call!(SYS_close, fd);
+        length
+    }
+}

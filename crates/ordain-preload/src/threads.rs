@@ -1,0 +1,642 @@
+//! Threads: donors, their slots, and the functions of pthreads that are about threads.
+//!
+//! A slot is a donor's stack and thread-local storage. It serves one thread after the other; before each, its upper end, where the C
+//! library keeps what it knows of the thread, is put back to what it was when the donor parked.
+
+use crate::context::{self, Registers, interpose};
+use crate::engine::{self, active, engine, step};
+use crate::real::{self, call_real};
+use crate::sys::{self, call};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Acquire;
+use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT};
+use ordain_model::{Operation, Outcome, ThreadId, Wait};
+use ordain_wire::Mode;
+
+/// What a slot is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Has no thread.
+    Free,
+    /// Its thread lives.
+    Running,
+    /// Its thread has ended, and nobody has joined it.
+    Ended,
+    /// Its thread has ended and was joined or detached; it is known until the slot is used again.
+    Gone,
+}
+
+/// A donor and the thread that lives on it. The first fields are known to assembly and C.
+#[repr(C)]
+pub struct Slot {
+    /// Where its thread last called an interposed function.
+    pub registers: Registers,
+    start: Option<unsafe extern "C" fn(*mut c_void) -> *mut c_void>,
+    argument: *mut c_void,
+    result: *mut c_void,
+    /// The saved stack pointer.
+    pub stack: u64,
+    /// The base of thread-local storage, which is also the `pthread_t`.
+    pub fs: u64,
+    /// The thread.
+    pub thread: ThreadId,
+    /// What the slot is doing.
+    pub state: State,
+    ready: AtomicU32,
+    /// The stack pointer when the donor parked.
+    parked: u64,
+    /// What was above it then.
+    pristine: Vec<u64>,
+    detached: bool,
+    /// Cancellation was asked for.
+    pub cancelled: bool,
+    cancel_disabled: bool,
+    cancel_asynchronous: bool,
+    /// It is on its way out.
+    exiting: bool,
+    /// Destructors of thread-local objects, last first.
+    destructors: Vec<(unsafe extern "C" fn(*mut c_void), *mut c_void)>,
+    /// Signals that are blocked.
+    pub mask: u64,
+    /// Signals directed at it that were not taken.
+    pub pending: u64,
+}
+
+impl Slot {
+    /// The slot of the main thread.
+    pub fn new() -> Box<Self> {
+        Box::new(Self {
+            registers: [0; 8],
+            start: None,
+            argument: core::ptr::null_mut(),
+            result: core::ptr::null_mut(),
+            stack: 0,
+            fs: 0,
+            thread: ThreadId::MAIN,
+            state: State::Free,
+            ready: AtomicU32::new(0),
+            parked: 0,
+            pristine: Vec::new(),
+            detached: false,
+            cancelled: false,
+            cancel_disabled: false,
+            cancel_asynchronous: false,
+            exiting: false,
+            destructors: Vec::new(),
+            mask: 0,
+            pending: 0,
+        })
+    }
+
+    /// Forgets its thread.
+    pub fn reset(&mut self) {
+        self.registers = [0; 8];
+        self.state = State::Free;
+        self.stack = self.parked;
+        (self.detached, self.exiting, self.cancelled) = (false, false, false);
+        (self.cancel_disabled, self.cancel_asynchronous) = (false, false);
+        self.destructors.clear();
+        (self.mask, self.pending) = (0, 0);
+    }
+
+    /// Its present stack pointer is where its threads begin.
+    pub fn keep_stack(&mut self) {
+        self.parked = self.stack;
+    }
+
+    /// Takes down what is above the parked stack.
+    fn take_pristine(&mut self, top: u64) {
+        let words = ((top - self.parked) / 8) as usize;
+        // SAFETY: the upper end of a parked donor's stack.
+        self.pristine = unsafe { core::slice::from_raw_parts(self.parked as *const u64, words) }.to_vec();
+    }
+
+    /// Puts the upper end of the stack back, but for the links of the C library's list of threads.
+    fn put_back(&mut self, links: &[u64]) {
+        let kept: smallvec_like::Few = links.iter().map(|offset| (self.fs + offset) as *mut u64).collect();
+        // SAFETY: the slot has no thread; the memory is its donor's.
+        unsafe {
+            core::ptr::copy_nonoverlapping(self.pristine.as_ptr(), self.parked as *mut u64, self.pristine.len());
+        }
+        kept.restore();
+        self.stack = self.parked;
+    }
+}
+
+/// A few words of memory and what they held.
+mod smallvec_like {
+    /// At most eight.
+    pub struct Few([(*mut u64, u64); 8], usize);
+
+    impl FromIterator<*mut u64> for Few {
+        fn from_iter<T: IntoIterator<Item = *mut u64>>(words: T) -> Self {
+            let mut few = Self([(core::ptr::null_mut(), 0); 8], 0);
+            for word in words.into_iter().take(8) {
+                // SAFETY: words of a donor's thread block.
+                few.0[few.1] = (word, unsafe { word.read() });
+                few.1 += 1;
+            }
+            few
+        }
+    }
+
+    impl Few {
+        /// Writes them back.
+        pub fn restore(&self) {
+            for (word, value) in &self.0[..self.1] {
+                // SAFETY: as above.
+                unsafe { word.write(*value) };
+            }
+        }
+    }
+}
+
+unsafe extern "C" {
+    fn pthread_attr_getdetachstate(attributes: *const libc::pthread_attr_t, state: *mut c_int) -> c_int;
+    fn ordain_donor(slot: *mut c_void) -> *mut c_void;
+}
+
+static NEVER: AtomicU32 = AtomicU32::new(0);
+/// Places in the C library's thread block that change when other threads are made: links of a list.
+static mut LINKS: Vec<u64> = Vec::new();
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ordain_prepare(slot: *mut Slot) {
+    let all = u64::MAX;
+    // SAFETY: a donor takes no signals; the slot is its own.
+    unsafe {
+        call!(sys::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const all, 0, 8);
+        (*slot).fs = sys::fs_base();
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ordain_park(slot: *mut Slot) {
+    // SAFETY: the slot is the donor's own; from here on the carrier owns its stack.
+    unsafe { context::park(&raw mut (*slot).stack, (*slot).ready.as_ptr(), NEVER.as_ptr()) };
+}
+
+/// The size of donors' stacks, and of the address space that each gets.
+const STACK: usize = 8 << 20;
+const SPACING: usize = 12 << 20;
+/// Stacks end a little above a multiple of this, so that few page tables are in use.
+const TABLE: usize = 2 << 20;
+const ABOVE: usize = 64 << 10;
+
+/// Prepares a donor.
+pub fn new_donor() -> bool {
+    let e = engine();
+    let mut slot = Slot::new();
+    // SAFETY: new memory for a stack; the C library makes the thread on it.
+    unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
+        let area = call!(sys::SYS_mmap, 0, SPACING, libc::PROT_READ | libc::PROT_WRITE, flags, -1i32, 0);
+        if area < 0 {
+            return false;
+        }
+        let area = area as usize;
+        let top = ((area + STACK + TABLE - 1) & !(TABLE - 1)) + ABOVE;
+        let bottom = top - STACK;
+        call!(sys::SYS_munmap, top, area + SPACING - top);
+        if bottom > area {
+            call!(sys::SYS_munmap, area, bottom - area);
+        }
+        call!(sys::SYS_mprotect, bottom, 4096, libc::PROT_NONE);
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        libc::pthread_attr_setstack(&mut attributes, (bottom + 4096) as *mut c_void, STACK - 4096);
+        let mut thread = 0;
+        let was = active();
+        engine::set_active(false);
+        let failed = call_real!(pthread_create(&mut thread, &attributes, ordain_donor, (&raw mut *slot) as *mut c_void));
+        engine::set_active(was);
+        if failed != 0 {
+            return false;
+        }
+        while slot.ready.load(Acquire) == 0 {
+            sys::futex_wait(&slot.ready, 0);
+        }
+        slot.parked = slot.stack;
+        slot.take_pristine(top as u64);
+    }
+    find_links(&e.slots, &slot);
+    e.slots.push(slot);
+    true
+}
+
+/// Learns which words of a donor's thread block change when another donor is made.
+fn find_links(slots: &[Box<Slot>], new: &Slot) {
+    // SAFETY: only the carrier comes here.
+    let links = unsafe { &mut *(&raw mut LINKS) };
+    let Some(last) = slots.iter().skip(1).find(|s| s.state == State::Free && s.fs != new.fs && !s.pristine.is_empty()) else {
+        return;
+    };
+    for other in slots.iter().skip(1).filter(|s| s.state == State::Free).chain([last]) {
+        for (i, was) in other.pristine.iter().enumerate() {
+            let address = other.parked + 8 * i as u64;
+            // SAFETY: memory of a parked donor.
+            let is = unsafe { (address as *const u64).read() };
+            if is != *was && address >= other.fs && links.len() < 8 && !links.contains(&(address - other.fs)) {
+                links.push(address - other.fs);
+            }
+        }
+    }
+}
+
+/// A slot for a new thread: the one of its number if it can be had, so that stacks are the same in every execution.
+fn take_slot(thread: ThreadId) -> Option<usize> {
+    let e = engine();
+    let free = |s: &Slot| matches!(s.state, State::Free | State::Gone);
+    let preferred = Some(thread.index()).filter(|i| e.slots.get(*i).is_some_and(|s| free(s)));
+    let slot = preferred.or_else(|| (1..e.slots.len()).find(|i| free(&e.slots[*i])));
+    let slot = match slot {
+        Some(slot) => slot,
+        None if e.mode == Mode::Snapshot => engine::ask_for_threads(),
+        None => {
+            if !new_donor() {
+                return None;
+            }
+            engine().slots.len() - 1
+        }
+    };
+    let e = engine();
+    let used = e.slots[slot].state == State::Gone;
+    e.slots[slot].reset();
+    if used {
+        // SAFETY: only the carrier comes here.
+        e.slots[slot].put_back(unsafe { &*(&raw const LINKS) });
+    }
+    Some(slot)
+}
+
+fn slot_of(thread: libc::pthread_t) -> Option<usize> {
+    engine().slots.iter().position(|s| s.fs == thread && s.state != State::Free)
+}
+
+interpose! {
+    pthread_create => create;
+    pthread_join => join;
+    pthread_tryjoin_np => try_join;
+    pthread_timedjoin_np => timed_join;
+    pthread_clockjoin_np => clock_join;
+    pthread_detach => detach;
+    pthread_exit => exit_thread;
+    pthread_cancel => cancel;
+    pthread_setcancelstate => set_cancel_state;
+    pthread_setcanceltype => set_cancel_type;
+    pthread_testcancel => test_cancel;
+    pthread_getattr_np => get_attributes;
+    __cxa_thread_atexit_impl => thread_atexit;
+}
+
+type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+
+/// Makes a thread that begins with `start`; the number of its slot, or an error.
+pub unsafe fn spawn(start: Start, argument: *mut c_void, detached: bool, out: *mut libc::pthread_t) -> c_int {
+    let me = engine().me();
+    let child = engine().arbiter.next_child(me);
+    let Some(number) = take_slot(child) else { return EAGAIN };
+    let e = engine();
+    let mask = e.slots[e.current].mask;
+    let slot = &mut e.slots[number];
+    slot.thread = child;
+    // The slot must not be taken while the step waits.
+    slot.state = State::Running;
+    (slot.start, slot.argument, slot.result) = (Some(start), argument, core::ptr::null_mut());
+    slot.detached = detached;
+    slot.mask = mask;
+    let handle = e.slots[number].fs;
+    e.set_slot(child, number);
+    // SAFETY: the program wants to know.
+    unsafe { *out = handle };
+    step(Operation::Spawn { child });
+    let e = engine();
+    let parent = e.current;
+    e.starting = Some(parent);
+    e.go(number);
+    if detached {
+        step(Operation::Detach { thread: child });
+    }
+    0
+}
+
+unsafe extern "C" fn create(
+    out: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: the program's arguments go on.
+    unsafe {
+        let mut state = libc::PTHREAD_CREATE_JOINABLE;
+        if !attributes.is_null() {
+            pthread_attr_getdetachstate(attributes, &mut state);
+        }
+        spawn(start, argument, state == libc::PTHREAD_CREATE_DETACHED, out)
+    }
+}
+
+/// Waits for a thread's end.
+pub unsafe fn join_with(thread: libc::pthread_t, result: *mut *mut c_void, wait: Wait) -> c_int {
+    let Some(number) = slot_of(thread) else { return ESRCH };
+    let e = engine();
+    if number == e.current {
+        return EDEADLK;
+    }
+    let target = e.slots[number].thread;
+    loop {
+        let outcome = step(Operation::Join { thread: target, wait });
+        match outcome {
+            Outcome::INTERRUPTED => interrupted(),
+            Outcome::FAILED => return if wait == Wait::Try { EBUSY } else { ETIMEDOUT },
+            _ => break,
+        }
+    }
+    let slot = &mut engine().slots[number];
+    if !result.is_null() {
+        // SAFETY: the program wants to know.
+        unsafe { *result = slot.result };
+    }
+    slot.state = State::Gone;
+    0
+}
+
+unsafe extern "C" fn join(thread: libc::pthread_t, result: *mut *mut c_void) -> c_int {
+    // SAFETY: the program's arguments go on.
+    unsafe { join_with(thread, result, Wait::Interruptible) }
+}
+
+unsafe extern "C" fn try_join(thread: libc::pthread_t, result: *mut *mut c_void) -> c_int {
+    // SAFETY: the program's arguments go on.
+    unsafe { join_with(thread, result, Wait::Try) }
+}
+
+unsafe extern "C" fn timed_join(thread: libc::pthread_t, result: *mut *mut c_void, until: *const libc::timespec) -> c_int {
+    if until.is_null() {
+        // SAFETY: as below.
+        return unsafe { join_with(thread, result, Wait::Interruptible) };
+    }
+    // SAFETY: the program's arguments go on.
+    unsafe { crate::time::timed(until, |wait| join_with(thread, result, wait)) }
+}
+
+unsafe extern "C" fn clock_join(
+    thread: libc::pthread_t,
+    result: *mut *mut c_void,
+    _clock: c_int,
+    until: *const libc::timespec,
+) -> c_int {
+    // SAFETY: the program's arguments go on.
+    unsafe { timed_join(thread, result, until) }
+}
+
+/// Gives up the right to join a thread.
+pub unsafe extern "C" fn detach(thread: libc::pthread_t) -> c_int {
+    let Some(number) = slot_of(thread) else { return ESRCH };
+    let target = engine().slots[number].thread;
+    let was_detached = engine().slots[number].detached;
+    step(Operation::Detach { thread: target });
+    let slot = &mut engine().slots[number];
+    slot.detached = true;
+    if slot.state == State::Ended {
+        slot.state = State::Gone;
+    }
+    if was_detached { EINVAL } else { 0 }
+}
+
+/// Ends the running thread: its frames are unwound by the C library, down to the one that calls [`ordain_finish`].
+pub unsafe extern "C" fn exit_thread(result: *mut c_void) -> ! {
+    // SAFETY: the C library's function does not return.
+    unsafe {
+        unwind_thread(result)
+    }
+}
+
+fn unwind_thread(result: *mut c_void) -> ! {
+    let e = engine();
+    let slot = &mut e.slots[e.current];
+    slot.result = result;
+    slot.cancel_disabled = true;
+    let registers = slot.registers;
+    // SAFETY: the stack above the call is as it was; pthread_exit unwinds it.
+    unsafe {
+        let Some(target) = (&raw const real::pthread_exit).read() else {
+            engine::break_down(format_args!("the C library has no pthread_exit"))
+        };
+        context::leave_to(&registers, target as usize, result as usize)
+    }
+}
+
+/// Ends the running thread if that was asked for and is allowed; takes signals that were directed at it.
+pub fn interrupted() {
+    let e = engine();
+    let slot = &e.slots[e.current];
+    if slot.cancelled && !slot.cancel_disabled && !slot.exiting {
+        unwind_thread(usize::MAX as *mut c_void);
+    }
+    crate::process::take_signals();
+}
+
+/// A point at which the running thread may be cancelled, for calls that do not wait.
+pub fn cancellation_point() {
+    if step(Operation::TakeInterrupt) == Outcome::INTERRUPTED {
+        interrupted();
+    }
+}
+
+unsafe extern "C" fn cancel(thread: libc::pthread_t) -> c_int {
+    let Some(number) = slot_of(thread) else { return ESRCH };
+    let target = engine().slots[number].thread;
+    engine().slots[number].cancelled = true;
+    if number == engine().current {
+        return 0;
+    }
+    step(Operation::Interrupt { thread: target });
+    0
+}
+
+unsafe extern "C" fn set_cancel_state(state: c_int, old: *mut c_int) -> c_int {
+    let e = engine();
+    let slot = &mut e.slots[e.current];
+    if !old.is_null() {
+        // SAFETY: the program wants to know.
+        unsafe { *old = c_int::from(slot.cancel_disabled) };
+    }
+    slot.cancel_disabled = state != 0;
+    0
+}
+
+unsafe extern "C" fn set_cancel_type(kind: c_int, old: *mut c_int) -> c_int {
+    let e = engine();
+    let slot = &mut e.slots[e.current];
+    if !old.is_null() {
+        // SAFETY: the program wants to know.
+        unsafe { *old = c_int::from(slot.cancel_asynchronous) };
+    }
+    slot.cancel_asynchronous = kind != 0;
+    0
+}
+
+unsafe extern "C" fn test_cancel() {
+    let e = engine();
+    if e.slots[e.current].cancelled {
+        // It cancelled itself, or has taken the interruption before it allowed cancellation.
+        interrupted();
+    }
+    cancellation_point();
+}
+
+unsafe extern "C" fn get_attributes(thread: libc::pthread_t, attributes: *mut libc::pthread_attr_t) -> c_int {
+    // SAFETY: the program's arguments go on; attributes are the program's to fill in.
+    unsafe {
+        if is_under_control() && thread == engine().slots[0].fs && engine().program.stack.1 != 0 {
+            // The C library would read the list of mappings each time.
+            let (bottom, size) = engine().program.stack;
+            libc::pthread_attr_init(attributes);
+            libc::pthread_attr_setstack(attributes, bottom as *mut c_void, size);
+            libc::pthread_attr_setguardsize(attributes, 0);
+            return 0;
+        }
+        let error = call_real!(pthread_getattr_np(thread, attributes));
+        if error == 0 && is_under_control() {
+            // There is a guard page, but the C library does not know: the stack came from outside.
+            libc::pthread_attr_setguardsize(attributes, 4096);
+        }
+        error
+    }
+}
+
+fn is_under_control() -> bool {
+    active() && engine::is_there()
+}
+
+/// Destructors of thread-specific values, by key.
+static mut KEYS: [Option<unsafe extern "C" fn(*mut c_void)>; 1024] = [None; 1024];
+/// Those that were there before the program began.
+static mut FIRST_KEYS: [Option<unsafe extern "C" fn(*mut c_void)>; 1024] = [None; 1024];
+
+/// Remembers the keys that exist when the program begins.
+pub fn keep_keys() {
+    // SAFETY: only the carrier comes here.
+    unsafe { FIRST_KEYS = KEYS };
+}
+
+/// Forgets keys of earlier executions.
+pub fn begin_keys() {
+    // SAFETY: only the carrier comes here.
+    unsafe {
+        let (keys, first) = (&mut *(&raw mut KEYS), &*(&raw const FIRST_KEYS));
+        keys.copy_from_slice(first);
+    }
+}
+
+#[unsafe(export_name = "pthread_key_create")]
+unsafe extern "C" fn key_create(key: *mut u32, destructor: Option<unsafe extern "C" fn(*mut c_void)>) -> c_int {
+    // SAFETY: the C library fills in the key; only the carrier comes here.
+    unsafe {
+        // Destructors are called by us, because threads do not end the C library's way. Without control they are the C library's.
+        let ours = engine::is_connected();
+        let error = call_real!(pthread_key_create(key, if ours { None } else { destructor }));
+        if error == 0
+            && ours
+            && let Some(entry) = (*(&raw mut KEYS)).get_mut(*key as usize)
+        {
+            *entry = destructor;
+        }
+        error
+    }
+}
+
+#[unsafe(export_name = "pthread_key_delete")]
+unsafe extern "C" fn key_delete(key: u32) -> c_int {
+    // SAFETY: only the carrier comes here.
+    unsafe {
+        if let Some(entry) = (*(&raw mut KEYS)).get_mut(key as usize) {
+            *entry = None;
+        }
+        call_real!(pthread_key_delete(key))
+    }
+}
+
+unsafe extern "C" fn thread_atexit(
+    function: unsafe extern "C" fn(*mut c_void),
+    object: *mut c_void,
+    library: *mut c_void,
+) -> c_int {
+    if is_under_control() && engine().current != 0 {
+        let e = engine();
+        e.slots[e.current].destructors.push((function, object));
+        return 0;
+    }
+    // SAFETY: main's are run by the C library when the program exits.
+    unsafe {
+        let target = real::next(c"__cxa_thread_atexit_impl");
+        let target: unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> c_int =
+            core::mem::transmute(target);
+        target(function, object, library)
+    }
+}
+
+/// Runs destructors of the running thread, as the C library does when a thread ends.
+fn run_destructors() {
+    loop {
+        let e = engine();
+        let Some((function, object)) = e.slots[e.current].destructors.pop() else { break };
+        // SAFETY: the program registered it.
+        unsafe { function(object) };
+    }
+    for _ in 0..4 {
+        let mut any = false;
+        for key in 0..1024u32 {
+            // SAFETY: keys and values are the program's; its destructor takes the value.
+            unsafe {
+                let Some(destructor) = (*(&raw const KEYS))[key as usize] else { continue };
+                let value = libc::pthread_getspecific(key);
+                if !value.is_null() {
+                    libc::pthread_setspecific(key, core::ptr::null());
+                    destructor(value);
+                    any = true;
+                }
+            }
+        }
+        if !any {
+            break;
+        }
+    }
+}
+
+/// The end of a thread: called on its own stack, by its first frame. Never returns.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ordain_finish(_slot: *mut Slot) -> ! {
+    let e = engine();
+    let number = e.current;
+    e.slots[number].cancel_disabled = true;
+    run_destructors();
+    engine().slots[number].exiting = true;
+    if number == 0 {
+        // Main's thread-local objects are destroyed by the C library when the program exits.
+        engine().slots[0].registers[0] = 0;
+    }
+    if engine().arbiter.alive().len() <= 1 {
+        // SAFETY: the last thread ends the program.
+        unsafe { call_real!(exit(0)) }
+    }
+    step(Operation::Exit);
+    let e = engine();
+    let slot = &mut e.slots[number];
+    slot.state = if slot.detached { State::Gone } else { State::Ended };
+    if e.arbiter.alive().is_empty() {
+        // Two threads ended together: the program ends, with nobody left to interfere.
+        e.quiet = true;
+        // SAFETY: ends the program.
+        unsafe { call_real!(exit(0)) }
+    }
+    match e.decide() {
+        Some(next) => e.go(next),
+        None => engine::end(ordain_wire::Ending::MODEL, 0),
+    }
+    engine::break_down(format_args!("a thread went on that had ended"))
+}

@@ -1,0 +1,204 @@
+//! The shared memory: a page of control words, the plan, the log of events, and what is known from earlier executions.
+
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+
+/// Both sides must be of this version.
+pub const VERSION: u32 = 1;
+/// Where the plan's forced decisions begin: pairs of thread and choice.
+pub const PLAN_OFFSET: usize = 1 << 20;
+/// More forced decisions than this cannot be told.
+pub const MOST_PREFIX: usize = (1 << 25) / 8;
+/// Where the names that are known already begin.
+pub const NAMES_OFFSET: usize = PLAN_OFFSET + (1 << 25);
+/// How much room they have.
+pub const NAMES_SIZE: usize = 1 << 26;
+/// Where the log of events begins.
+pub const LOG_OFFSET: usize = NAMES_OFFSET + NAMES_SIZE;
+/// How much room it has.
+pub const LOG_SIZE: usize = 1 << 28;
+/// The size of the shared memory. Only what is touched takes room.
+pub const SHARED_SIZE: usize = LOG_OFFSET + LOG_SIZE;
+/// Longest message.
+pub const MESSAGE_SIZE: usize = 4096;
+/// Most threads whose registers are told at the end.
+pub const MOST_THREADS: usize = 1024;
+
+/// Whose turn it is: the value of [`Control::turn`].
+pub struct Turn;
+
+impl Turn {
+    /// The launcher's: the runtime waits.
+    pub const LAUNCHER: u32 = 0;
+    /// The runtime's: the launcher waits.
+    pub const RUNTIME: u32 = 1;
+}
+
+/// How an execution is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Mode {
+    /// The memory of the process is put back.
+    Snapshot = 0,
+    /// A child of the process, which has run up to main, is made.
+    Fork = 1,
+    /// The program is started anew.
+    Exec = 2,
+}
+
+impl Mode {
+    /// The mode of a number.
+    pub fn from_number(number: u32) -> Option<Self> {
+        [Self::Snapshot, Self::Fork, Self::Exec].into_iter().find(|m| *m as u32 == number)
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Snapshot => "snapshot",
+            Self::Fork => "fork",
+            Self::Exec => "exec",
+        }
+    }
+}
+
+/// Why the runtime gave the turn to the launcher: the value of [`Control::status`].
+pub struct Status;
+
+impl Status {
+    /// It has not done anything yet.
+    pub const NONE: u32 = 0;
+    /// Ready for the first plan.
+    pub const READY: u32 = 1;
+    /// The execution is over; see [`Control::ending`].
+    pub const DONE: u32 = 2;
+    /// It asks which transition to take.
+    pub const ASK: u32 = 3;
+    /// The program does something that this mode cannot undo, or that the runtime cannot control; see the message.
+    pub const REFUSED: u32 = 4;
+    /// The execution needs more threads than were prepared: start again with more.
+    pub const MORE_THREADS: u32 = 5;
+    /// The runtime has failed; see the message.
+    pub const BROKEN: u32 = 6;
+}
+
+/// How an execution ended, as far as the model does not decide it: the value of [`Control::ending`].
+pub struct Ending;
+
+impl Ending {
+    /// The model decides: no transition was taken.
+    pub const MODEL: u32 = 0;
+    /// The program exited; [`Control::detail`] is the status.
+    pub const EXIT: u32 = 1;
+    /// A signal killed it: [`Control::detail`] is its number, [`Control::address`] the address it is about.
+    pub const SIGNAL: u32 = 2;
+    /// An assertion failed; the message says which.
+    pub const ASSERTION: u32 = 3;
+    /// The program called `abort`, or one of the C library's checks did.
+    pub const ABORT: u32 = 4;
+    /// Nothing visible happened for too long.
+    pub const HANG: u32 = 5;
+    /// An object was used that is not one: [`Control::address`] says where, the message what.
+    pub const INVALID_OBJECT: u32 = 6;
+}
+
+/// Who decides behind the forced decisions: the value of [`Control::policy`].
+pub struct Policy;
+
+impl Policy {
+    /// The first enabled transition.
+    pub const LOWEST: u32 = 0;
+    /// A random walk.
+    pub const RANDOM: u32 = 1;
+    /// The launcher is asked.
+    pub const REMOTE: u32 = 2;
+}
+
+/// A thread at the end of an execution: where it is, for its backtrace.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct ThreadRecord {
+    /// Its number.
+    pub thread: u32,
+    /// Whether `registers[0]` is the place itself, not a return address.
+    pub exact: u32,
+    /// rip, rsp, rbp, rbx, r12, r13, r14, r15.
+    pub registers: [u64; 8],
+}
+
+/// The first page of the shared memory.
+#[repr(C)]
+pub struct Control {
+    /// [`VERSION`] of the launcher.
+    pub version: u32,
+    /// The process that is under control.
+    pub process: AtomicI32,
+    /// The kernel thread that carries the program's threads.
+    pub carrier: AtomicI32,
+    /// Whose turn it is. Both sides wait on this word.
+    pub turn: AtomicU32,
+    /// Why the launcher has the turn.
+    pub status: AtomicU32,
+    /// How executions are started: [`Mode`].
+    pub mode: AtomicU32,
+    /// How many threads to prepare.
+    pub pool: AtomicU32,
+    /// Seed of the program's random numbers.
+    pub entropy: AtomicU64,
+
+    /// Number of forced decisions.
+    pub prefix_length: AtomicU32,
+    /// Who decides afterwards: [`Policy`].
+    pub policy: AtomicU32,
+    /// Seed of a random walk.
+    pub seed: AtomicU64,
+    /// The number of the execution in a random walk.
+    pub stream: AtomicU64,
+    /// The decision that was asked for: thread.
+    pub answer_thread: AtomicU32,
+    /// The decision that was asked for: choice. `u32::MAX` ends the execution.
+    pub answer_choice: AtomicU32,
+
+    /// Waits may end without a reason.
+    pub spurious: AtomicU32,
+    /// Time passes only when nobody can go on.
+    pub kind_time: AtomicU32,
+    /// Idle rounds before a spinning thread is held.
+    pub spin_bound: AtomicU32,
+    /// Idle rounds that are a livelock.
+    pub livelock_rounds: AtomicU32,
+    /// Most steps.
+    pub max_steps: AtomicU64,
+
+    /// Bytes of names and other knowledge; read when the runtime starts.
+    pub names_length: AtomicU32,
+    /// Bytes of the log.
+    pub log_length: AtomicU32,
+    /// Goes up with every visible operation, so that a hang is seen.
+    pub heartbeat: AtomicU64,
+    /// The launcher has decided that the execution hangs.
+    pub hang: AtomicU32,
+
+    /// How the execution ended: [`Ending`].
+    pub ending: AtomicU32,
+    /// Exit status or signal.
+    pub detail: AtomicI32,
+    /// The thread that ended it.
+    pub culprit: AtomicU32,
+    /// The address that a signal is about.
+    pub address: AtomicU64,
+    /// Bytes of the message.
+    pub message_length: AtomicU32,
+    /// Number of thread records.
+    pub thread_count: AtomicU32,
+    /// What went to standard output and standard error, in bytes.
+    pub output: [AtomicU64; 2],
+    /// Pages that were written, of the last execution, and of those how many had to be looked for.
+    pub pages: [AtomicU32; 2],
+
+    /// A message.
+    pub message: [u8; MESSAGE_SIZE],
+    /// Where threads are.
+    pub threads: [ThreadRecord; MOST_THREADS],
+}
+
+const _: () = assert!(size_of::<Control>() <= PLAN_OFFSET);

@@ -1,0 +1,164 @@
+//! Events: all that an arbiter must be told to come to the same execution.
+
+use alloc::vec::Vec;
+use ordain_model::names::Birth;
+use ordain_model::{ObjectId, ObjectKind, Operation, ThreadId};
+use serde::{Deserialize, Serialize};
+
+/// One thing that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// A thread is about to do something.
+    Announce {
+        /// Who.
+        thread: ThreadId,
+        /// What.
+        op: Operation,
+        /// The address behind the call.
+        site: u64,
+    },
+    /// A transition was taken.
+    Step {
+        /// Who moved.
+        thread: ThreadId,
+        /// With which outcome.
+        choice: u32,
+    },
+    /// A thread made an object.
+    Create {
+        /// Who.
+        thread: ThreadId,
+        /// What.
+        kind: ObjectKind,
+        /// See [`ordain_model::Arbiter::create`].
+        initial: u64,
+        /// The number it got.
+        object: ObjectId,
+    },
+    /// An object that no thread made was used for the first time. It is known by where it is.
+    Found {
+        /// Its address, or another number that is the same in every execution.
+        address: u64,
+        /// How many objects were there before, in this execution.
+        generation: u32,
+        /// What it is.
+        kind: ObjectKind,
+        /// See [`ordain_model::Arbiter::create`].
+        initial: u64,
+        /// The number it got.
+        object: ObjectId,
+    },
+    /// A member of the poll set that is made next.
+    PollMember {
+        /// The object.
+        object: ObjectId,
+        /// The bits waited for.
+        mask: u64,
+    },
+    /// A thread made a poll set of the members that were told.
+    CreatePoll {
+        /// Who.
+        thread: ThreadId,
+        /// The number it got.
+        set: ObjectId,
+    },
+    /// The word of an object, as the kernel or the memory has it.
+    Value {
+        /// The object.
+        object: ObjectId,
+        /// The word.
+        value: u64,
+    },
+    /// How long the next timed operations of a thread wait, in nanoseconds.
+    Patience {
+        /// Who.
+        thread: ThreadId,
+        /// How long.
+        nanoseconds: u64,
+    },
+    /// Time passes for a thread.
+    Advance {
+        /// Who.
+        thread: ThreadId,
+        /// How much.
+        nanoseconds: u64,
+    },
+}
+
+/// What a runtime that starts must know of earlier executions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    /// Names, in order of numbers.
+    pub births: Vec<(usize, Birth, ObjectKind)>,
+    /// Objects that are known by where they are: address, generation, kind, number.
+    pub found: Vec<(u64, u32, ObjectKind, ObjectId)>,
+    /// Sites of long loops.
+    pub long_loops: Vec<u64>,
+}
+
+impl Known {
+    /// Writes it; `None` if there is no room.
+    pub fn write(&self, room: &mut [u8]) -> Option<usize> {
+        postcard::to_slice(self, room).ok().map(|used| used.len())
+    }
+
+    /// Reads it.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        postcard::from_bytes(bytes).ok()
+    }
+}
+
+/// Events in a row, in memory that may be shared.
+pub struct Log;
+
+impl Log {
+    /// Appends an event at `at`; gives the new length, or `None` if there is no room.
+    #[inline]
+    pub fn write(room: &mut [u8], at: usize, event: &Event) -> Option<usize> {
+        let used = postcard::to_slice(event, room.get_mut(at..)?).ok()?.len();
+        Some(at + used)
+    }
+
+    /// Reads the event at the beginning of `bytes`; gives it and what follows. `None` if it is no event.
+    #[inline]
+    pub fn read(bytes: &[u8]) -> Option<(Event, &[u8])> {
+        postcard::take_from_bytes(bytes).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordain_model::Wait;
+
+    #[test]
+    fn events_survive_the_wire_and_rubbish_is_no_event() {
+        let events = [
+            Event::Announce { thread: ThreadId(3), op: Operation::Lock { lock: ObjectId(900), wait: Wait::Timed }, site: 7 },
+            Event::Step { thread: ThreadId(1), choice: 2 },
+            Event::Create { thread: ThreadId(0), kind: ObjectKind::Mutex, initial: 4, object: ObjectId(12) },
+        ];
+        let mut room = [0; 256];
+        let mut length = 0;
+        for event in &events {
+            length = Log::write(&mut room, length, event).expect("room");
+        }
+        let mut rest = &room[..length];
+        for event in &events {
+            let (read, behind) = Log::read(rest).expect("an event");
+            assert_eq!(read, *event);
+            rest = behind;
+        }
+        assert!(Log::read(&[0xff; 16]).is_none());
+        assert!(Log::read(&room[..1]).is_none());
+        assert!(Log::write(&mut room, 255, &events[0]).is_none());
+    }
+
+    #[test]
+    fn what_is_known_survives_the_wire() {
+        let known = Known { births: alloc::vec![(4, Birth::Created(ThreadId(0), 1), ObjectKind::Mutex)], ..Known::default() };
+        let mut room = [0; 256];
+        let length = known.write(&mut room).expect("room");
+        assert_eq!(Known::read(&room[..length]), Some(known));
+    }
+}

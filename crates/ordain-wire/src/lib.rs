@@ -1,0 +1,24 @@
+//! What the launcher and the runtime inside a program tell each other, through one piece of shared memory.
+//!
+//! The launcher writes a plan and gives the turn to the runtime; that runs the program once, takes down what happens as
+//! [`Event`]s, and gives the turn back. The launcher feeds the events to an arbiter of its own: it believes nothing that its own
+//! model does not confirm, because a program can write over anything that is mapped into its process.
+#![no_std]
+
+extern crate alloc;
+
+mod control;
+mod event;
+
+pub use control::{
+    Control, Ending, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE,
+    PLAN_OFFSET, Policy, SHARED_SIZE, Status, ThreadRecord, Turn, VERSION,
+};
+pub use event::{Event, Known, Log};
+
+/// The descriptor under which the program finds the shared memory.
+pub const SHARED_FD: i32 = 1000;
+/// The descriptor of the runtime's own image, from which it is preloaded.
+pub const IMAGE_FD: i32 = 1001;
+/// The least descriptor that the runtime uses for itself.
+pub const FIRST_OWN_FD: i32 = 1002;
