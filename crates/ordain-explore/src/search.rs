@@ -46,10 +46,10 @@ pub struct Summary {
 
 /// Runs a strategy on a target until nothing is left or `observe` breaks off. `observe` sees every execution that ran to its
 /// end, and the summary with it.
-pub fn search(
-    target: &mut dyn Target,
+pub fn search<T: Target>(
+    target: &mut T,
     strategy: &mut dyn Strategy,
-    observe: &mut dyn FnMut(&dyn Target, &Summary) -> ControlFlow<()>,
+    observe: &mut dyn FnMut(&mut T, &Summary) -> ControlFlow<()>,
 ) -> Summary {
     let mut summary = Summary::default();
     loop {

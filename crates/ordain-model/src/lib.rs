@@ -12,6 +12,7 @@ extern crate alloc;
 
 pub mod arbiter;
 pub mod clock;
+pub mod describe;
 pub mod execution;
 pub mod finding;
 pub mod footprint;

@@ -3,10 +3,14 @@
 pub mod backtrace;
 pub mod binary;
 pub mod doctor;
+mod check;
+mod finding;
 mod process;
 mod shared;
 mod target;
 
 pub use ordain_wire::{Mode, ThreadRecord};
+pub use check::{Check, LEVEL, Problem, Replayed, Report, Verdict};
+pub use finding::{Finding, Kind, ThreadTrace, unescape};
 pub use process::{Launch, Patience};
 pub use target::{Aftermath, Ended, Failure, ModeChange, Native};

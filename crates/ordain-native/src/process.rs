@@ -37,7 +37,6 @@ const INHERITED: [&str; 7] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LI
 /// A process under control.
 pub(crate) struct Process {
     child: Child,
-    mode: Mode,
     output: [File; 2],
     /// When the heartbeat last changed, and what it was.
     beat: (u64, Instant, Duration),
@@ -112,12 +111,7 @@ impl Process {
             command.pre_exec(move || prepare(shared_fd, image_fd, process, parent));
         }
         let child = command.spawn()?;
-        Ok(Self { child, mode, output, beat: (0, Instant::now(), Duration::ZERO) })
-    }
-
-    /// How its executions are started.
-    pub(crate) fn mode(&self) -> Mode {
-        self.mode
+        Ok(Self { child, output, beat: (0, Instant::now(), Duration::ZERO) })
     }
 
     /// Its number.
@@ -179,7 +173,7 @@ impl Process {
     pub(crate) fn output(&mut self, which: usize, length: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut file = File::open(format!("/proc/self/fd/{}", self.output[which].as_raw_fd()))?;
-        std::io::Read::take(&mut file, length).read_to_end(&mut bytes)?;
+        (&mut file).take(length).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 }

@@ -544,6 +544,7 @@ impl Target for Native {
                 Ok(Attempt::Done) => return,
                 Ok(Attempt::Again) => plan.restart(),
                 Ok(Attempt::Lost(how)) => {
+                    if std::env::var_os("DBG").is_some() { std::fs::write("/dev/stderr", format!("lost {how}\n")).ok(); }
                     self.losses += 1;
                     lost += 1;
                     if lost > 2 {

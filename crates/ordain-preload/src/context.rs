@@ -94,5 +94,5 @@ pub unsafe extern "C" fn leave_to(registers: *const Registers, target: usize, ar
 /// What the kernel returns to behind a signal handler.
 #[unsafe(naked)]
 pub unsafe extern "C" fn sigreturn() {
-    naked_asm!("mov eax, 15", "syscall")
+    naked_asm!("mov rax, 15", "syscall")
 }

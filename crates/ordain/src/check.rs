@@ -4,7 +4,8 @@ use crate::finding::{self, Finding, FindingKind};
 use crate::replay::{self, Replay};
 use crate::report::{Report, Verdict};
 use crate::rt::{self, Executor};
-use ordain_explore::strategy::{Bound, Bounded, Dfs, Dpor, Optimal, Pct, Portfolio, Pos, Random, Source, Urw};
+use ordain_explore::strategy::{Bound, Bounded};
+pub use ordain_explore::strategy::Kind as Strategy;
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Summary, Target, search};
 use ordain_model::{End, Options};
 use std::cell::RefCell;
@@ -13,52 +14,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How schedules are chosen. The first four end when every class of schedules has been explored; the samplers never end by
-/// themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Strategy {
-    /// Every schedule, one by one. For tiny programs, and to check the others.
-    Dfs,
-    /// Classic dynamic partial-order reduction with sleep sets. For comparison.
-    Dpor,
-    /// Source-DPOR: no class twice, but some runs are cut short. Uses less memory than `Optimal` on very long executions.
-    Source,
-    /// Optimal DPOR: every class exactly once. The default.
-    #[default]
-    Optimal,
-    /// A random walk. Fast, and blind to rare orders.
-    Random,
-    /// Uniform random walk: weighted by what threads have left to do. Better than `Random` when threads differ in length.
-    Urw,
-    /// Probabilistic concurrency testing: finds bugs that need few ordering constraints, however long the execution.
-    Pct,
-    /// Partial order sampling: good when races are many and independent of each other.
-    Pos,
-    /// `Optimal` interleaved with the samplers. The default when there is a budget.
-    Portfolio,
-}
-
-impl Strategy {
-    /// The name, as reports show it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Dfs => "dfs",
-            Self::Dpor => "dpor",
-            Self::Source => "source",
-            Self::Optimal => "optimal",
-            Self::Random => "random",
-            Self::Urw => "urw",
-            Self::Pct => "pct",
-            Self::Pos => "pos",
-            Self::Portfolio => "portfolio",
-        }
-    }
-
-    fn samples(self) -> bool {
-        matches!(self, Self::Random | Self::Urw | Self::Pct | Self::Pos)
-    }
-}
 
 /// Executions of a sampler if nothing else limits it.
 const DEFAULT_SAMPLES: u64 = 10_000;
@@ -297,17 +252,7 @@ impl Run<'_> {
         if let Some(bound) = self.check.bound {
             return Box::new(Bounded::new(bound));
         }
-        match self.strategy {
-            Strategy::Dfs => Box::new(Dfs::default()),
-            Strategy::Dpor => Box::new(Dpor::default()),
-            Strategy::Source => Box::new(Source::default()),
-            Strategy::Optimal => Box::new(Optimal::default()),
-            Strategy::Random => Box::new(Random::new(seed)),
-            Strategy::Urw => Box::new(Urw::new(seed)),
-            Strategy::Pct => Box::new(Pct::new(seed, self.check.pct_depth)),
-            Strategy::Pos => Box::new(Pos::new(seed)),
-            Strategy::Portfolio => Box::new(Portfolio::new(seed)),
-        }
+        self.strategy.make(seed, self.check.pct_depth)
     }
 
     fn explore(mut self) -> Report {

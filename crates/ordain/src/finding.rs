@@ -6,6 +6,7 @@ mod store;
 use crate::check::Noticed;
 use crate::rt::{Executor, Panicked};
 use ordain_explore::{Target, prefix_of};
+use ordain_model::describe;
 use ordain_model::{DataRace, Divergence, End, Misuse, races};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -150,10 +151,10 @@ pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<N
     match &execution.end {
         End::Deadlock(deadlock) => {
             let waiting: Vec<_> = deadlock.waiters.iter().map(|w| (w.thread, w.site)).collect();
-            notice(FindingKind::Deadlock, render::deadlock(executor, deadlock), format!("{waiting:?}"))
+            notice(FindingKind::Deadlock, describe::deadlock(executor, deadlock), format!("{waiting:?}"))
         }
         End::Livelock { loops } => {
-            notice(FindingKind::Livelock, render::livelock(executor, loops), format!("{loops:?}"))
+            notice(FindingKind::Livelock, describe::livelock(executor, loops), format!("{loops:?}"))
         }
         End::StepLimit => notice(FindingKind::StepLimit, render::step_limit(executor), String::new()),
         _ => None,
@@ -172,7 +173,7 @@ fn panic_message(executor: &Executor, panics: &[Panicked]) -> String {
     }
     if let End::Deadlock(deadlock) = &executor.execution().end {
         text.push_str("\nand then no thread could go on:\n");
-        text.push_str(&render::deadlock(executor, deadlock));
+        text.push_str(&describe::deadlock(executor, deadlock));
     }
     text
 }
@@ -181,7 +182,7 @@ fn divergence_message(executor: &Executor, divergence: &Divergence) -> String {
     format!(
         "the program did something else than before at step {}, after the same steps: {}. {NONDETERMINISM_ADVICE}",
         divergence.step,
-        render::difference(executor, divergence)
+        describe::difference(executor, divergence)
     )
 }
 
@@ -191,7 +192,7 @@ pub(crate) fn departure(executor: &Executor, divergence: &Divergence, found: Opt
     format!(
         "the program departs from the schedule{found} at step {}: {}. The program has changed since, or it is not deterministic",
         divergence.step,
-        render::difference(executor, divergence)
+        describe::difference(executor, divergence)
     )
 }
 

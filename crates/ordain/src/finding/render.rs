@@ -4,26 +4,31 @@ use super::{Context, FindingKind};
 use crate::rt::{Executor, location};
 use ordain_explore::Target;
 use ordain_model::execution::PlainKind;
-use ordain_model::{
-    DataRace, Deadlock, Divergence, Execution, ObjectId, Operation, Outcome, Site, Step, ThreadId, Wait,
-};
+use ordain_model::describe::{self, Words};
+use ordain_model::{DataRace, Names, Site, ThreadId};
 use std::fmt::Write;
-
-/// Steps shown of a long schedule: the first and the last ones.
-const FIRST_SHOWN: usize = 40;
-const LAST_SHOWN: usize = 40;
 
 /// The name of a thread, with the one that its Builder gave it.
 pub(super) fn thread(executor: &Executor, thread: ThreadId) -> String {
-    let name = executor.names().thread_name(thread);
+    let name = Target::names(executor).thread_name(thread);
     match executor.given_name(thread) {
         Some(given) => format!("{name} ({given:?})"),
         None => name,
     }
 }
 
-fn object(executor: &Executor, object: ObjectId) -> String {
-    executor.names().object_name(object)
+impl Words for Executor {
+    fn names(&self) -> &Names {
+        Target::names(self)
+    }
+
+    fn thread(&self, id: ThreadId) -> String {
+        thread(self, id)
+    }
+
+    fn place(&self, site: Site) -> Option<String> {
+        place(site)
+    }
 }
 
 /// The place of a site in the user's own sources. Destructors are called from inside std, which tells nothing.
@@ -34,92 +39,6 @@ fn place(site: Site) -> Option<String> {
 
 fn at(site: Site) -> String {
     place(site).map_or_else(String::new, |place| format!(" at {place}"))
-}
-
-/// What an operation is, with its objects.
-fn operation(executor: &Executor, op: &Operation) -> String {
-    let verb = op.verb();
-    match op {
-        Operation::Spawn { child } => format!("{verb} {}", thread(executor, *child)),
-        Operation::Join { thread: target, .. }
-        | Operation::IsFinished { thread: target }
-        | Operation::Detach { thread: target }
-        | Operation::Unpark { thread: target } => format!("{verb} {}", thread(executor, *target)),
-        Operation::QueueWait { queue, lock } => {
-            format!("{verb} on {}, releasing {}", object(executor, *queue), object(executor, *lock))
-        }
-        Operation::Choose { count } => format!("{verb} below {count}"),
-        _ => match op.object() {
-            Some(o) => format!("{verb} {}", object(executor, o)),
-            None => verb.to_owned(),
-        },
-    }
-}
-
-/// What a step did, with its outcome where that says something, and where.
-pub(super) fn step(executor: &Executor, step: &Step) -> String {
-    let mut text = operation(executor, &step.op);
-    match (step.outcome, step.op) {
-        (outcome, Operation::Choose { .. }) => {
-            let _ = write!(text, " -> {}", outcome.0);
-        }
-        (Outcome::FAILED, op) => text.push_str(match op.wait() {
-            Some(Wait::Timed) => " -> timed out",
-            Some(Wait::Block) => " -> spurious wake-up",
-            _ => " -> failed",
-        }),
-        (Outcome::DISCONNECTED, _) => text.push_str(" -> disconnected"),
-        (Outcome::SERIAL, _) => text.push_str(" -> last to arrive"),
-        (Outcome::RUN, _) => text.push_str(" -> runs it"),
-        (outcome, Operation::Notify { .. }) => {
-            let _ = write!(text, " -> woke {}", outcome.0);
-        }
-        _ => {}
-    }
-    text.push_str(&at(step.site));
-    text
-}
-
-/// Who waits for what, held by whom.
-pub(super) fn deadlock(executor: &Executor, deadlock: &Deadlock) -> String {
-    let mut text = String::new();
-    for waiter in &deadlock.waiters {
-        let who = thread(executor, waiter.thread);
-        let what = match waiter.op {
-            Operation::Join { thread: target, .. } => {
-                format!("waits for {} to end", thread(executor, target))
-            }
-            Operation::Woken { queue, .. } => format!("waits to be woken from {}", object(executor, queue)),
-            Operation::Park { .. } => "is parked and waits to be unparked".to_owned(),
-            op => format!("waits to {}", operation(executor, &op)),
-        };
-        let mut holders: Vec<String> = Vec::new();
-        if !matches!(waiter.op, Operation::Join { .. }) {
-            holders.extend(
-                waiter
-                    .for_threads
-                    .iter()
-                    .map(|t| if *t == waiter.thread { "itself".to_owned() } else { thread(executor, *t) }),
-            );
-        }
-        let held = if holders.is_empty() { String::new() } else { format!(", held by {}", holders.join(" and ")) };
-        let _ = writeln!(text, "{who} {what}{held}{}", at(waiter.site));
-    }
-    if deadlock.cycle.len() > 1 {
-        let names: Vec<String> = deadlock.cycle.iter().map(|t| thread(executor, *t)).collect();
-        let _ = writeln!(text, "circle: {} -> {}", names.join(" -> "), names[0]);
-    }
-    text.trim_end().to_owned()
-}
-
-/// Which threads go round which loop.
-pub(super) fn livelock(executor: &Executor, loops: &[(ThreadId, Vec<Site>)]) -> String {
-    let mut text = String::from("no thread makes progress, and these go round for ever, changing nothing:");
-    for (spinning, sites) in loops {
-        let places: Vec<String> = sites.iter().filter_map(|s| place(*s)).collect();
-        let _ = write!(text, "\n{} in the loop at {}", thread(executor, *spinning), places.join(", "));
-    }
-    text
 }
 
 /// Where threads are that have gone on for too long: the places that the last steps went through.
@@ -151,46 +70,10 @@ pub(super) fn race(executor: &Executor, race: &DataRace) -> String {
     };
     format!(
         "nothing orders these accesses to {}:\n{}\n{}",
-        object(executor, race.cell),
+        Words::object(executor, race.cell),
         access(&race.first),
         access(&race.second)
     )
-}
-
-/// What a plan expected and what the program did.
-pub(super) fn difference(executor: &Executor, divergence: &Divergence) -> String {
-    let who = thread(executor, divergence.expected.thread);
-    let expected = divergence
-        .expected_op
-        .map_or_else(|| "was to move".to_owned(), |op| format!("was to {}", operation(executor, &op)));
-    match divergence.found {
-        None => format!("{who} {expected}, but it is not there (it has ended, or was not spawned)"),
-        Some(found) if divergence.expected_op.is_none_or(|op| found.is_as_planned(&op)) => {
-            format!("{who} {expected}, but its {} is blocked", operation(executor, &found))
-        }
-        Some(found) => format!("{who} {expected}, but is about to {}", operation(executor, &found)),
-    }
-}
-
-/// Lists the steps; `>` marks those at which another thread took over.
-fn steps(executor: &Executor, execution: &Execution, text: &mut String) {
-    let count = execution.steps.len();
-    let width = execution.steps.iter().map(|s| executor.names().thread_name(s.thread).len()).max().unwrap_or(0);
-    let mut last = None;
-    for (i, s) in execution.steps.iter().enumerate() {
-        let hidden = count > FIRST_SHOWN + LAST_SHOWN && i >= FIRST_SHOWN && i + LAST_SHOWN < count;
-        if hidden {
-            if i == FIRST_SHOWN {
-                let _ =
-                    writeln!(text, "  ... {} steps, all in the schedule file ...", count - FIRST_SHOWN - LAST_SHOWN);
-            }
-        } else {
-            let mark = if last.is_some_and(|l| l != s.thread) { '>' } else { ' ' };
-            let name = executor.names().thread_name(s.thread);
-            let _ = writeln!(text, "{mark} {i:>4} {name:<width$}  {}", step(executor, s));
-        }
-        last = Some(s.thread);
-    }
 }
 
 /// The whole story of a finding.
@@ -212,7 +95,7 @@ pub(super) fn finding(
         n => format!("{n} context switches"),
     };
     let _ = writeln!(text, "\nsteps ({}, with {switches}, marked >):", execution.steps.len());
-    steps(executor, execution, &mut text);
+    describe::steps(executor, execution, &mut text);
     if let Some(trouble) = trouble {
         let _ = writeln!(text, "\nThe schedule file could not be written ({trouble}).");
     }

@@ -1,8 +1,9 @@
 //! Schedule files of findings.
 
-use super::{FindingKind, render};
+use super::FindingKind;
 use crate::rt::Executor;
 use ordain_explore::Target;
+use ordain_model::describe;
 use ordain_model::{Schedule, Step};
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
@@ -63,7 +64,7 @@ pub(super) fn write(
     };
     fs::create_dir_all(&directory).map_err(tell(&directory))?;
     let path = directory.join(format!("finding-{number}.ordain"));
-    let text = schedule.format(&mut |i| executor.execution().steps.get(i).map(|s| render::step(executor, s)));
+    let text = schedule.format(&mut |i| executor.execution().steps.get(i).map(|s| describe::step(executor, s)));
     let partial = directory.join(format!(".finding-{number}.{}.partial", std::process::id()));
     let written = fs::File::create(&partial).and_then(|mut file| {
         file.write_all(text.as_bytes())?;

@@ -1,0 +1,38 @@
+// Money is taken from one account and put into the other in two critical sections.
+// The auditor calls abort if it looks in between.
+
+#include <pthread.h>
+#include <stdlib.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int from = 10, to = 0;
+
+static void *move_money(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    from -= 5;
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&lock);
+    to += 5;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static void *audit(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    if (from + to != 10) {
+        abort();
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t mover, auditor;
+    pthread_create(&mover, NULL, move_money, NULL);
+    pthread_create(&auditor, NULL, audit, NULL);
+    pthread_join(mover, NULL);
+    pthread_join(auditor, NULL);
+    return 0;
+}

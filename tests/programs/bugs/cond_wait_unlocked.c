@@ -1,0 +1,32 @@
+// A thread waits on a condition variable although it has already released the mutex.
+// Shows if the thread looks before main has set the flag.
+
+#include <pthread.h>
+#include <stddef.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int ready;
+
+static void *await(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    int is_ready = ready;
+    pthread_mutex_unlock(&lock);
+    if (!is_ready) {
+        pthread_cond_wait(&changed, &lock);
+        pthread_mutex_unlock(&lock);
+    }
+    return NULL;
+}
+
+int main(void) {
+    pthread_t waiter;
+    pthread_create(&waiter, NULL, await, NULL);
+    pthread_mutex_lock(&lock);
+    ready = 1;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    pthread_join(waiter, NULL);
+    return 0;
+}

@@ -1,0 +1,34 @@
+// Three philosophers each take the left fork, then the right one.
+// Deadlocks if each has taken the left fork before anyone takes a right one.
+
+#include <pthread.h>
+#include <stddef.h>
+
+enum { PHILOSOPHERS = 3 };
+
+static pthread_mutex_t forks[PHILOSOPHERS];
+static const int numbers[PHILOSOPHERS] = {0, 1, 2};
+
+static void *dine(void *number) {
+    int left = *(const int *)number;
+    int right = (left + 1) % PHILOSOPHERS;
+    pthread_mutex_lock(&forks[left]);
+    pthread_mutex_lock(&forks[right]);
+    pthread_mutex_unlock(&forks[right]);
+    pthread_mutex_unlock(&forks[left]);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t threads[PHILOSOPHERS];
+    for (int i = 0; i < PHILOSOPHERS; i++) {
+        pthread_mutex_init(&forks[i], NULL);
+    }
+    for (int i = 0; i < PHILOSOPHERS; i++) {
+        pthread_create(&threads[i], NULL, dine, (void *)&numbers[i]);
+    }
+    for (int i = 0; i < PHILOSOPHERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    return 0;
+}

@@ -1,0 +1,43 @@
+// A callback locks the normal mutex that its caller holds.
+// Deadlocks with itself if the listener was registered before the event.
+
+#include <pthread.h>
+#include <stddef.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void (*listener)(void);
+static int events, heard;
+
+static void hear(void) {
+    pthread_mutex_lock(&lock);
+    heard++;
+    pthread_mutex_unlock(&lock);
+}
+
+static void *event(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    events++;
+    if (listener != NULL) {
+        listener();
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static void *enlist(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    listener = hear;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, NULL, event, NULL);
+    pthread_create(&b, NULL, enlist, NULL);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    return 0;
+}

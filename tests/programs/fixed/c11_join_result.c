@@ -1,0 +1,35 @@
+// C11 threads: the thread waits for what it needs.
+
+#include <stddef.h>
+#include <threads.h>
+
+static mtx_t lock;
+static cnd_t changed;
+static int input;
+
+static int work(void *unused) {
+    (void)unused;
+    mtx_lock(&lock);
+    while (input == 0) {
+        cnd_wait(&changed, &lock);
+    }
+    int result = input == 0 ? 9 : 0;
+    mtx_unlock(&lock);
+    return result;
+}
+
+int main(void) {
+    thrd_t worker;
+    int result;
+    mtx_init(&lock, mtx_plain);
+    cnd_init(&changed);
+    thrd_create(&worker, work, NULL);
+    mtx_lock(&lock);
+    input = 1;
+    cnd_signal(&changed);
+    mtx_unlock(&lock);
+    thrd_join(worker, &result);
+    cnd_destroy(&changed);
+    mtx_destroy(&lock);
+    return result;
+}

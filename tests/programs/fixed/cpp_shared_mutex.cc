@@ -1,0 +1,37 @@
+// Whether a value is cached is looked at again under the exclusive lock.
+
+#include <cassert>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <thread>
+
+namespace {
+
+std::shared_mutex lock;
+std::optional<int> cache;
+int computed = 0;
+
+void get() {
+    {
+        std::shared_lock guard(lock);
+        if (cache) {
+            return;
+        }
+    }
+    std::unique_lock guard(lock);
+    if (!cache) {
+        cache = 42;
+        computed++;
+    }
+}
+
+} // namespace
+
+int main() {
+    std::thread a(get), b(get);
+    a.join();
+    b.join();
+    assert(computed == 1);
+    return 0;
+}

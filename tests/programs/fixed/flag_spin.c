@@ -1,0 +1,33 @@
+// The worker sets the flag in every case, and main joins it before it looks.
+
+#include <pthread.h>
+#include <stddef.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int withdrawn;
+static volatile int done;
+
+static void *work(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    done = withdrawn ? 2 : 1;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static void *withdraw(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    withdrawn = 1;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t worker, other;
+    pthread_create(&worker, NULL, work, NULL);
+    pthread_create(&other, NULL, withdraw, NULL);
+    pthread_join(worker, NULL);
+    pthread_join(other, NULL);
+    return !done;
+}

@@ -1,0 +1,29 @@
+// Two threads write to their own places of a list that main prints.
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const char *names[] = {"one", "two"};
+static const char *list[2];
+static int length;
+
+static void *append(void *arg) {
+    const char **name = arg;
+    pthread_mutex_lock(&lock);
+    list[name - names] = *name;
+    length++;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, NULL, append, &names[0]);
+    pthread_create(&b, NULL, append, &names[1]);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    printf("%d: %s %s\n", length, list[0], list[1]);
+    return 0;
+}

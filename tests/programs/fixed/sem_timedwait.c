@@ -1,0 +1,38 @@
+// Main waits without a limit if its timed wait expired.
+
+#include <assert.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stddef.h>
+#include <time.h>
+
+static sem_t done;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int answer;
+
+static void *work(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    answer = 42;
+    pthread_mutex_unlock(&lock);
+    sem_post(&done);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t worker;
+    struct timespec deadline;
+    sem_init(&done, 0, 0);
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += 2;
+    pthread_create(&worker, NULL, work, NULL);
+    if (sem_timedwait(&done, &deadline) != 0) {
+        sem_wait(&done);
+    }
+    pthread_mutex_lock(&lock);
+    assert(answer == 42);
+    pthread_mutex_unlock(&lock);
+    pthread_join(worker, NULL);
+    sem_destroy(&done);
+    return 0;
+}

@@ -1,0 +1,30 @@
+// Main destroys the mutex after it has joined the worker.
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stddef.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sem_t done;
+static int result, results;
+
+static void *work(void *unused) {
+    (void)unused;
+    result = 42;
+    sem_post(&done);
+    pthread_mutex_lock(&lock);
+    results++;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t worker;
+    sem_init(&done, 0, 0);
+    pthread_create(&worker, NULL, work, NULL);
+    sem_wait(&done);
+    pthread_join(worker, NULL);
+    pthread_mutex_destroy(&lock);
+    sem_destroy(&done);
+    return result != 42;
+}
