@@ -467,6 +467,14 @@ impl Operation {
         }
     }
 
+    /// Whether the operation is one by which threads synchronise, and not one that every program with threads has.
+    pub fn is_synchronisation(&self) -> bool {
+        !matches!(
+            self,
+            Self::Spawn { .. } | Self::Exit | Self::Join { .. } | Self::Detach { .. } | Self::TakeInterrupt | Self::End
+        )
+    }
+
     /// Whether everything that the operation is about has a name: for operations that come from elsewhere.
     pub fn is_known(&self, names: &crate::names::Names) -> bool {
         let thread = |t: ThreadId| t.index() < names.thread_count();

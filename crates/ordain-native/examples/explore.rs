@@ -1,12 +1,62 @@
 //! Explores a program with optimal search and prints what was done: for measurements.
 #![allow(clippy::print_stdout)]
-use ordain_explore::strategy::{Optimal, Random};
+use ordain_explore::strategy::{Kind as StrategyKind, Optimal, Random};
 use ordain_explore::{Strategy, Target, search};
 use ordain_model::Options;
-use ordain_native::{Launch, Mode, Native, Patience};
+use ordain_native::{Launch, Mode, Native, Patience, Search};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Lets the process explore by itself.
+fn inside(mut native: Native, strategy: StrategyKind, most: u64) {
+    let search = Search { strategy, bound: None, seed: 1, depth: 3, expected_status: 0 };
+    let begin = Instant::now();
+    let (mut executions, mut telling, mut lost) = (0, 0, 0);
+    let mut last = None;
+    while executions < most {
+        match native.explore(&search, (most - executions).min(100_000), Duration::from_millis(200)) {
+            Err(failure) => return println!("{failure}"),
+            Ok(None) => {
+                (executions, lost) = (0, lost + 1);
+                println!("lost; mode {:?} {:?}", native.mode(), native.changes);
+                if lost > 5 {
+                    break;
+                }
+            }
+            Ok(Some(turn)) => {
+                executions += turn.summary.executions;
+                telling += u64::from(turn.telling);
+                last = Some(turn);
+                if turn.telling {
+                    println!("{:?} {:?}", native.execution().end.title(), native.aftermath().ended);
+                }
+                if turn.summary.exhausted {
+                    break;
+                }
+            }
+        }
+    }
+    println!("{executions} executions, {telling} worth telling, {lost} lost, last {last:?}, mode {:?}, pages {:?}", native.mode(), native.pages());
+    drop(native);
+    tell_rate(executions, begin);
+}
+
+fn tell_rate(executions: u64, begin: Instant) {
+    let wall = begin.elapsed();
+    let usage = |who| {
+        // SAFETY: fills in a structure.
+        unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(who, &mut usage);
+            let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
+            (seconds(usage.ru_utime), seconds(usage.ru_stime))
+        }
+    };
+    let (own, children) = (usage(libc::RUSAGE_SELF), usage(libc::RUSAGE_CHILDREN));
+    let cpu = own.0 + own.1 + children.0 + children.1;
+    println!("wall {wall:?} cpu {cpu:.3} (own {own:?} program {children:?}) => {:.0} executions per CPU second", executions as f64 / cpu);
+}
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -29,6 +79,10 @@ fn main() {
         Ok(native) => native,
         Err(failure) => return println!("{failure}"),
     };
+    if let Some(strategy) = StrategyKind::by_name(&strategy) {
+        return inside(native, strategy, most);
+    }
+    let strategy = strategy.trim_start_matches("outside-");
     let mut strategy: Box<dyn Strategy> =
         if strategy == "random" { Box::new(Random::new(1)) } else { Box::new(Optimal::default()) };
     let mut ends: BTreeMap<String, u64> = BTreeMap::new();
@@ -38,21 +92,9 @@ fn main() {
         *ends.entry(end).or_default() += 1;
         if summary.executions >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    let wall = begin.elapsed();
     println!("{summary:?} {ends:?} {:?} mode {:?} {:?}", native.failure(), native.mode(), native.changes);
     println!("last {:?} losses {} pages {:?}", native.aftermath().ended, native.losses, native.pages());
     println!("output: {}", String::from_utf8_lossy(&native.output(0)));
     drop(native);
-    let usage = |who| {
-        // SAFETY: fills in a structure.
-        unsafe {
-            let mut usage: libc::rusage = std::mem::zeroed();
-            libc::getrusage(who, &mut usage);
-            let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
-            (seconds(usage.ru_utime), seconds(usage.ru_stime))
-        }
-    };
-    let (own, children) = (usage(libc::RUSAGE_SELF), usage(libc::RUSAGE_CHILDREN));
-    let cpu = own.0 + own.1 + children.0 + children.1;
-    println!("wall {wall:?} cpu {cpu:.3} (own {own:?} program {children:?}) => {:.0} executions per CPU second", summary.executions as f64 / cpu);
+    tell_rate(summary.executions, begin);
 }

@@ -279,7 +279,7 @@ fn interrupted(state: &mut UnwindRegsX86_64, memory: Option<&Memory>) -> Option<
 }
 
 /// The frames that are the program's own: without Ordain's, and without those of libc and of the language's runtime
-/// that begin every stack. A stack with nothing else is left as it is.
+/// that begin every stack. Of a stack with nothing else, all frames but Ordain's are left.
 pub fn program_frames(frames: Vec<Frame>) -> Vec<Frame> {
     let mut kept = Vec::new();
     for frame in &frames {
@@ -299,12 +299,12 @@ pub fn program_frames(frames: Vec<Frame>) -> Vec<Frame> {
             None => drop(kept.pop()),
         }
     }
-    if kept.is_empty() { frames } else { kept }
+    if kept.is_empty() { frames.into_iter().filter(|frame| !is_ordain(frame)).collect() } else { kept }
 }
 
 /// Whether a frame is in the library that Ordain loads into the program.
 fn is_ordain(frame: &Frame) -> bool {
-    frame.module.contains("ordain") && frame.module.contains(".so")
+    frame.module == "memfd:ordain-preload" || frame.module.contains("ordain") && frame.module.contains(".so")
 }
 
 /// Whether this function and all behind it run before `main` or a thread's function is called.
@@ -401,6 +401,9 @@ mod tests {
         {
             assert_eq!(kept(&[&top, bottom].concat()), own);
         }
+        let preloaded = [("memfd:ordain-preload", "ordain_main"), ("memfd:ordain-preload", "take_over")];
+        assert_eq!(kept(&[&top, &preloaded[..]].concat()), own);
+        assert_eq!(kept(&preloaded).len(), 0);
         // A program may have such names of its own, and libraries in the middle of a stack are part of the story.
         assert_eq!(
             kept(&[("libc.so.6", "qsort"), ("prog", "clone")]),

@@ -242,8 +242,8 @@ fn find(program: &OsStr, search_path: Option<&OsStr>) -> Result<(PathBuf, Metada
         let directory = if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory };
         match runnable(&directory.join(program)) {
             Some(Ok(found)) => return Ok(found),
+            Some(Err(Refused::NotAFile { .. })) | None => {}
             Some(Err(error)) => refused = refused.or(Some(error)),
-            None => {}
         }
     }
     Err(refused.unwrap_or_else(not_found))

@@ -9,7 +9,6 @@ use ordain_explore::{Coverage, Lowest, Plan, Planned, Strategy, Summary, Target,
 use ordain_model::describe;
 use ordain_model::{Divergence, End, Operation, Options, Schedule};
 use ordain_wire::Mode;
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -149,7 +148,7 @@ impl Check {
             started,
             findings: Vec::new(),
             notes: Vec::new(),
-            outputs: BTreeMap::new(),
+            outputs: Vec::new(),
             visible: 0,
             spin_held: false,
             timed_out: false,
@@ -172,9 +171,27 @@ impl Check {
             End::Diverged(divergence) => Some(self.difference(&native, divergence)),
             _ => None,
         };
-        let noticed = finding::notice(&native, self.expected_status);
+        let noticed = match finding::notice(&native, self.expected_status) {
+            None if self.compare_output && departure.is_none() => self.unlike_usual_output(&mut native)?,
+            noticed => noticed,
+        };
         let finding = noticed.map(|noticed| finding::describe(&mut native, noticed, self, 0));
         Ok(Replayed { finding, departure, steps: native.execution().steps.len(), output: [native.output(0), native.output(1)] })
+    }
+
+    /// Whether the output of the last execution differs from that of a run without a schedule.
+    fn unlike_usual_output(&self, native: &mut Native) -> Result<Option<Noticed>, Problem> {
+        let mut usual = native.fresh(Mode::Exec)?;
+        usual.run(&mut Plan::new(&[], &mut Lowest));
+        if let Some(failure) = usual.failure() {
+            return Err(failure.clone().into());
+        }
+        let (one, other) = ([usual.output(0), usual.output(1)], [native.output(0), native.output(1)]);
+        if one == other {
+            return Ok(None);
+        }
+        let message = finding::output_difference(&one, &other);
+        Ok(Some(Noticed { kind: Kind::Output, message, place: String::new(), prefix: prefix_of(native.execution()) }))
     }
 
     fn difference(&self, native: &Native, divergence: &Divergence) -> String {
@@ -204,8 +221,8 @@ struct Run<'a> {
     started: Instant,
     findings: Vec<Finding>,
     notes: Vec<String>,
-    /// Outputs that were seen, each with the schedule that made it.
-    outputs: BTreeMap<[Vec<u8>; 2], Vec<Planned>>,
+    /// Outputs that were seen; the first is that of a run without a schedule, with which replays compare.
+    outputs: Vec<[Vec<u8>; 2]>,
     visible: usize,
     spin_held: bool,
     timed_out: bool,
@@ -230,6 +247,9 @@ impl Run<'_> {
         self.native.run(&mut Plan::new(&[], &mut Lowest));
         self.check_failure()?;
         let first = prefix_of(self.native.execution());
+        if self.check.compare_output {
+            self.outputs.push([self.native.output(0), self.native.output(1)]);
+        }
         let ended = self.native.aftermath().ended.clone();
         self.native.run(&mut Plan::new(&first, &mut Lowest));
         self.check_failure()?;
@@ -468,16 +488,15 @@ fn add(total: &mut Summary, part: &Summary) {
     total.exhausted = part.exhausted;
 }
 
-/// Whether the output of the last execution differs from that of others.
-fn compare_output(native: &mut Native, outputs: &mut BTreeMap<[Vec<u8>; 2], Vec<Planned>>) -> Option<Noticed> {
+/// Whether the output of the last execution differs from that of all others.
+fn compare_output(native: &mut Native, outputs: &mut Vec<[Vec<u8>; 2]>) -> Option<Noticed> {
     let output = [native.output(0), native.output(1)];
-    if outputs.contains_key(&output) {
+    if outputs.contains(&output) {
         return None;
     }
-    let prefix = prefix_of(native.execution());
-    let message = outputs.keys().next().map(|other| finding::output_difference(other, &output));
-    outputs.insert(output, prefix.clone());
-    message.map(|message| Noticed { kind: Kind::Output, message, place: String::new(), prefix })
+    let message = finding::output_difference(outputs.first()?, &output);
+    outputs.push(output);
+    Some(Noticed { kind: Kind::Output, message, place: String::new(), prefix: prefix_of(native.execution()) })
 }
 
 /// Processor time of this process and its children that have ended.

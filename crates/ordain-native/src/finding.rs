@@ -2,15 +2,19 @@
 
 use crate::backtrace::{Frame, Registers, Symbols, program_frames};
 use crate::check::{Check, LEVEL};
+use crate::process::Patience;
 use crate::target::{Ended, Native};
 use ordain_explore::{Planned, Target};
 use ordain_model::describe::{self, Words};
-use ordain_model::{End, Misuse, Names, ObjectId, Operation, Schedule, Site, ThreadId};
+use ordain_model::{End, Misuse, Names, ObjectId, Operation, Options, Schedule, Site, ThreadId};
 use std::cell::RefCell;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use twox_hash::XxHash3_128;
 
 /// What went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -365,15 +369,15 @@ fn schedule(native: &Native, check: &Check, kind: Kind, message: &str, steps: us
     let mut schedule = Schedule::default();
     let mut put = |key: &str, value: String| schedule.header.push((key.to_owned(), value));
     let launch = native.launch();
-    put("executable", launch.program.display().to_string());
+    put("executable", escape(launch.program.as_os_str()));
     for argument in &launch.arguments {
-        put("argument", escape(&argument.to_string_lossy()));
+        put("argument", escape(argument));
     }
     for (name, value) in &launch.environment {
-        put("variable", escape(&format!("{}={}", name.to_string_lossy(), value.to_string_lossy())));
+        put("variable", escape(&[name.as_os_str(), value.as_os_str()].join(OsStr::new("="))));
     }
     if !launch.input.is_empty() {
-        put("input", format!("{} bytes", launch.input.len()));
+        put("input", describe_input(&launch.input));
     }
     put("found", format!("{}: {}", kind.word(), message.lines().next().unwrap_or_default()));
     put("level", LEVEL.to_owned());
@@ -388,50 +392,70 @@ fn schedule(native: &Native, check: &Check, kind: Kind, message: &str, steps: us
     if check.expected_status != 0 {
         put("status", check.expected_status.to_string());
     }
+    let usual = Options::default();
+    if check.options.spin_bound != usual.spin_bound {
+        put("spin-bound", check.options.spin_bound.to_string());
+    }
+    if check.options.max_steps != usual.max_steps {
+        put("max-steps", check.options.max_steps.to_string());
+    }
+    if check.patience.busy != Patience::default().busy {
+        put("hang-time", format!("{} ms", check.patience.busy.as_millis()));
+    }
     let transitions = native.execution().steps.iter().take(steps).map(ordain_model::Step::transition);
     schedule.set_steps(transitions, native.names());
     schedule
 }
 
-/// Arguments may hold anything; header lines end at a line's end and at `#`.
-pub(crate) fn escape(text: &str) -> String {
+/// What a schedule says about standard input: enough to tell whether it is the same.
+pub fn describe_input(input: &[u8]) -> String {
+    format!("{} bytes, {:032x}", input.len(), XxHash3_128::oneshot(input))
+}
+
+/// Arguments may hold anything; header lines are text without space at their ends, and end at a line's end and at `#`.
+pub(crate) fn escape(text: &OsStr) -> String {
     let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '%' | '#' | '\n' | '\r' => {
-                let _ = write!(out, "%{:02x}", c as u32);
+    for chunk in text.as_bytes().utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                ' ' | '!'..='\u{7e}' if !matches!(c, '%' | '#') => out.push(c),
+                c if c.is_alphanumeric() => out.push(c),
+                c => c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| escape_byte(byte, &mut out)),
             }
-            ' ' if out.is_empty() => out.push_str("%20"),
-            c => out.push(c),
         }
+        chunk.invalid().iter().for_each(|byte| escape_byte(*byte, &mut out));
     }
     if out.ends_with(' ') {
-        out.pop();
-        out.push_str("%20");
+        out.replace_range(out.len() - 1.., "%20");
+    }
+    if out.starts_with(' ') {
+        out.replace_range(..1, "%20");
     }
     out
 }
 
-/// Undoes [`escape`].
-pub fn unescape(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('%') {
-        out.push_str(&rest[..at]);
-        let code = rest.get(at + 1..at + 3).and_then(|h| u8::from_str_radix(h, 16).ok());
-        match code {
-            Some(code) => {
-                out.push(code as char);
-                rest = &rest[at + 3..];
+fn escape_byte(byte: u8, out: &mut String) {
+    let _ = write!(out, "%{byte:02x}");
+}
+
+/// Undoes the escaping of arguments in a schedule's header.
+pub fn unescape(text: &str) -> OsString {
+    let mut out = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                rest = &after[2..];
             }
             None => {
-                out.push('%');
-                rest = &rest[at + 1..];
+                out.push(first);
+                rest = after;
             }
         }
     }
-    out.push_str(rest);
-    out
+    OsString::from_vec(out)
 }
 
 /// Writes a schedule to a file of its own, whole or not at all; gives its path.
@@ -453,4 +477,21 @@ fn write_schedule(schedule: &Schedule, steps: &[String], directory: &Path, numbe
         let _ = fs::remove_file(&partial);
     }
     result.map(|()| fs::canonicalize(&path).unwrap_or(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escaped_arguments_come_back() {
+        let cases: [&[u8]; 9] =
+            [b"", b" ", b"  a  ", b"a#b%c", b"100%", b"a\nb\tc\r", "gr\u{fc}n \u{a0}\u{2028}".as_bytes(), b"\xff\xfe x", b"%41"];
+        for case in cases {
+            let escaped = escape(OsStr::from_bytes(case));
+            assert_eq!(escaped.trim(), escaped);
+            assert!(!escaped.contains(['#', '\n', '\r']), "{escaped}");
+            assert_eq!(unescape(&escaped).as_bytes(), case, "{escaped}");
+        }
+    }
 }

@@ -11,6 +11,6 @@ mod target;
 
 pub use ordain_wire::{Mode, ThreadRecord};
 pub use check::{Check, LEVEL, Problem, Replayed, Report, Verdict};
-pub use finding::{Finding, Kind, ThreadTrace, unescape};
+pub use finding::{Finding, Kind, ThreadTrace, describe_input, unescape};
 pub use process::{Launch, Patience};
-pub use target::{Aftermath, Ended, Failure, ModeChange, Native};
+pub use target::{Aftermath, Ended, Failure, ModeChange, Native, Search, Turn};

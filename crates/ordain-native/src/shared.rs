@@ -76,6 +76,18 @@ impl Shared {
         length.is_some()
     }
 
+    /// Reads what a runtime has learned.
+    pub(crate) fn read_known(&self) -> Option<ordain_wire::Known> {
+        let length = (self.control().names_length.load(Relaxed) as usize).min(NAMES_SIZE);
+        if length == 0 {
+            return Some(ordain_wire::Known::default());
+        }
+        let mut bytes = vec![0u8; length];
+        // SAFETY: within the names' part of the memory; copied as bytes, whatever they are.
+        unsafe { std::ptr::copy_nonoverlapping(self.at.add(NAMES_OFFSET), bytes.as_mut_ptr(), length) };
+        ordain_wire::Known::read(&bytes)
+    }
+
     /// Copies the log from `from` on.
     pub(crate) fn read_log(&self, from: usize, out: &mut Vec<u8>) {
         out.clear();

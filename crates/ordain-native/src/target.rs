@@ -2,15 +2,13 @@
 
 use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::shared::Shared;
-use ordain_explore::{Plan, Portable, Target};
-use ordain_model::names::Birth;
-use ordain_model::{
-    Arbiter, End, Execution, Names, ObjectId, ObjectKind, Operation, Options, Site, ThreadId, Transition,
-};
-use ordain_wire::{Ending, Event, Known, Log, Mode, Policy, Status, ThreadRecord};
-use std::collections::BTreeMap;
+use ordain_explore::strategy::{Bound, Kind as StrategyKind};
+use ordain_explore::{Coverage, Plan, Portable, Summary, Target};
+use ordain_model::{End, Execution, Names, ObjectId, Options, ThreadId, Transition};
+use ordain_wire::{Ending, Follower, Job, Lead, Mode, Policy, Status, ThreadRecord};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a program cannot be run.
@@ -95,11 +93,11 @@ pub struct Native {
     fixed_mode: bool,
     pool: u32,
     patience: Patience,
-    arbiter: Arbiter,
-    found: BTreeMap<(u64, u32, u8), (ObjectId, ObjectKind)>,
+    follower: Follower,
     buffer: Vec<u8>,
     read: usize,
-    members: Vec<(ObjectId, u64)>,
+    /// The process explores by itself.
+    exploring: bool,
     aftermath: Aftermath,
     failure: Option<Failure>,
     /// Changes of mode so far.
@@ -108,8 +106,37 @@ pub struct Native {
     pub losses: u64,
 }
 
-/// What is wrong with an execution that was reported.
-struct Mismatch(String);
+/// A search that a process does by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Search {
+    /// How schedules are chosen.
+    pub strategy: StrategyKind,
+    /// A bound, which decides instead.
+    pub bound: Option<Bound>,
+    /// Seed of samplers.
+    pub seed: u64,
+    /// Ordering constraints that probabilistic concurrency testing looks for.
+    pub depth: usize,
+    /// The exit status that is not worth telling.
+    pub expected_status: i32,
+}
+
+/// What a process has explored in a turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// What it did in this turn.
+    pub summary: Summary,
+    /// What was covered, if nothing is left.
+    pub coverage: Option<Coverage>,
+    /// Most synchronising operations in an execution.
+    pub visible: usize,
+    /// Whether a spinning thread was held.
+    pub spin_held: bool,
+    /// Whether everything before was explored under a wrong assumption, and is explored again.
+    pub restarted: bool,
+    /// Whether the last execution is worth a look.
+    pub telling: bool,
+}
 
 /// How an attempt to run a plan ended.
 enum Attempt {
@@ -142,11 +169,10 @@ impl Native {
             fixed_mode: mode.is_some(),
             pool: 8,
             patience,
-            arbiter: Arbiter::new(options),
-            found: BTreeMap::new(),
+            follower: Follower::new(options),
             buffer: Vec::new(),
             read: 0,
-            members: Vec::new(),
+            exploring: false,
             aftermath,
             failure: None,
             changes: Vec::new(),
@@ -158,13 +184,8 @@ impl Native {
     pub fn fresh(&self, mode: Mode) -> Result<Self, Failure> {
         let mut other = Self::new(self.launch.clone(), self.options, Some(mode), self.patience)?;
         other.pool = self.pool;
-        for (number, birth, kind) in self.arbiter.names().births(0) {
-            other.arbiter.names_mut().adopt(number, birth, kind);
-        }
-        other.found = self.found.clone();
-        for site in self.arbiter.long_loops() {
-            other.arbiter.know_long_loop(*site);
-        }
+        // It comes from a follower like this one, so it is taken over whole.
+        let _ = other.follower.adopt(&self.follower.known_since(0, 0, 0));
         Ok(other)
     }
 
@@ -190,12 +211,12 @@ impl Native {
 
     /// The names, to give some.
     pub fn names_mut(&mut self) -> &mut Names {
-        self.arbiter.names_mut()
+        self.follower.arbiter.names_mut()
     }
 
     /// The address of an object, if it is known by that.
     pub fn address_of(&self, object: ObjectId) -> Option<u64> {
-        self.found.iter().find(|(_, (o, _))| *o == object).map(|(key, _)| key.0)
+        self.follower.address_of(object)
     }
 
     /// The process, while an execution in exec or fork mode has ended and its memory is still there.
@@ -221,19 +242,12 @@ impl Native {
         self.shared.control().pages.each_ref().map(|p| p.load(Relaxed))
     }
 
-    fn known(&self) -> Known {
-        let births: Vec<(usize, Birth, ObjectKind)> = self.arbiter.names().births(0).collect();
-        let found =
-            self.found.iter().map(|((address, generation, _), (object, kind))| (*address, *generation, *kind, *object));
-        Known { births, found: found.collect(), long_loops: self.arbiter.long_loops().iter().map(|s| s.0).collect() }
-    }
-
     /// Makes sure that there is a process that waits for a plan.
     fn ensure_process(&mut self) -> Result<(), Failure> {
         if self.process.is_some() {
             return Ok(());
         }
-        if !self.shared.write_known(&self.known()) {
+        if !self.shared.write_known(&self.follower.known_since(0, 0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
         let process = Process::start(&self.launch, &self.shared, self.mode, self.pool);
@@ -277,11 +291,8 @@ impl Native {
     fn attempt(&mut self, plan: &mut Plan<'_>) -> Result<Attempt, Failure> {
         self.ensure_process()?;
         self.write_plan(plan)?;
-        self.arbiter.begin();
-        self.members.clear();
+        self.follower.begin();
         self.read = 0;
-        let mut expected = None;
-        let mut over = false;
         loop {
             let Some(process) = self.process.as_mut() else { return Ok(Attempt::Again) };
             process.give_turn(&self.shared);
@@ -298,28 +309,18 @@ impl Native {
                 }
             }
             let status = self.shared.control().status.load(Relaxed);
-            let fed = catch_unwind(AssertUnwindSafe(|| self.feed(plan, &mut expected, &mut over)));
-            match fed {
-                Ok(Ok(())) => {}
-                Ok(Err(Mismatch(what))) => {
-                    self.process = None;
-                    return Ok(Attempt::Lost(what));
-                }
-                Err(_) => {
-                    self.process = None;
-                    return Ok(Attempt::Lost("what it reported makes no sense".into()));
-                }
+            if let Err(why) = self.feed(&mut Lead::Plan(plan)) {
+                self.process = None;
+                return Ok(Attempt::Lost(why));
             }
             match status {
                 Status::ASK => {
-                    let answer = if over { None } else { plan.next(&mut self.arbiter) };
-                    over |= answer.is_none();
-                    expected = answer;
+                    let answer = self.follower.decide(plan);
                     let control = self.shared.control();
                     control.answer_thread.store(answer.map_or(0, |t| t.thread.0), Relaxed);
                     control.answer_choice.store(answer.map_or(u32::MAX, |t| t.choice), Relaxed);
                 }
-                Status::DONE => return Ok(self.conclude(plan, over)),
+                Status::DONE => return Ok(self.conclude(&mut Lead::Plan(plan))),
                 Status::MORE_THREADS => {
                     self.process = None;
                     if self.pool >= 4096 {
@@ -368,122 +369,26 @@ impl Native {
         Ok(())
     }
 
-    /// Feeds new events to the arbiter.
-    fn feed(
-        &mut self,
-        plan: &mut Plan<'_>,
-        expected: &mut Option<Transition>,
-        over: &mut bool,
-    ) -> Result<(), Mismatch> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        self.shared.read_log(self.read, &mut buffer);
-        self.read += buffer.len();
-        let mut rest = buffer.as_slice();
-        let mut result = Ok(());
-        while !rest.is_empty() && !*over {
-            let Some((event, behind)) = Log::read(rest) else {
-                result = Err(Mismatch("what it reported cannot be read".into()));
-                break;
-            };
-            rest = behind;
-            result = self.feed_one(&event, plan, expected, over);
-            if result.is_err() {
-                break;
-            }
+    /// Follows the events that are new.
+    fn feed(&mut self, lead: &mut Lead<'_, '_>) -> Result<(), String> {
+        self.shared.read_log(self.read, &mut self.buffer);
+        self.read += self.buffer.len();
+        let (follower, buffer) = (&mut self.follower, &self.buffer);
+        // What was reported may be anything; a model that cannot cope with it has said enough.
+        match catch_unwind(AssertUnwindSafe(|| follower.feed(buffer, lead))) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(contradiction)) => Err(format!("its report contradicts the model: {}", contradiction.0)),
+            Err(_) => Err("what it reported makes no sense".into()),
         }
-        self.buffer = buffer;
-        result
-    }
-
-    fn feed_one(
-        &mut self,
-        event: &Event,
-        plan: &mut Plan<'_>,
-        expected: &mut Option<Transition>,
-        over: &mut bool,
-    ) -> Result<(), Mismatch> {
-        let wrong = |what: &str| Err(Mismatch(format!("its report contradicts the model: {what}")));
-        let alive = |arbiter: &Arbiter, thread: &ThreadId| arbiter.alive().binary_search(thread).is_ok();
-        match *event {
-            Event::Announce { thread, op, site } => {
-                if !alive(&self.arbiter, &thread) || self.arbiter.pending(thread).is_some() {
-                    return wrong("a thread announces twice");
-                }
-                if let Operation::Spawn { child } = op
-                    && self.arbiter.next_child(thread) != child
-                {
-                    return wrong("a thread has another name");
-                }
-                if !op.is_known(self.arbiter.names()) {
-                    return wrong("an operation is about nothing");
-                }
-                self.arbiter.announce(thread, op, Site(site));
-            }
-            Event::Step { thread, choice } => {
-                let taken = match expected.take() {
-                    Some(taken) => Some(taken),
-                    None => plan.next(&mut self.arbiter),
-                };
-                match taken {
-                    Some(taken) if taken == (Transition { thread, choice }) => {
-                        self.arbiter.apply(taken);
-                    }
-                    Some(_) => return wrong("another thread went on"),
-                    None => *over = true,
-                }
-            }
-            Event::Create { thread, kind, initial, object } => {
-                if !alive(&self.arbiter, &thread) || self.arbiter.create(thread, kind, initial) != object {
-                    return wrong("an object has another name");
-                }
-            }
-            Event::Found { address, generation, kind, initial, object } => {
-                let names = self.arbiter.names_mut();
-                let entry =
-                    self.found.entry((address, generation, kind as u8)).or_insert_with(|| (names.external(kind), kind));
-                if entry.0 != object {
-                    return wrong("an object has another name");
-                }
-                self.arbiter.initialise(object, initial);
-            }
-            Event::PollMember { object, mask } => {
-                if object.index() >= self.arbiter.names().object_count() {
-                    return wrong("an object is unknown");
-                }
-                self.members.push((object, mask));
-            }
-            Event::CreatePoll { thread, set } => {
-                let members = std::mem::take(&mut self.members);
-                if !alive(&self.arbiter, &thread) || self.arbiter.create_poll(thread, &members) != set {
-                    return wrong("a poll set has another name");
-                }
-            }
-            Event::Value { object, value } => {
-                if object.index() >= self.arbiter.execution().state.object_count() {
-                    return wrong("an object is unknown");
-                }
-                self.arbiter.set_value(object, value);
-            }
-            Event::Patience { thread, nanoseconds } | Event::Advance { thread, nanoseconds } => {
-                if thread.index() >= self.arbiter.names().thread_count() {
-                    return wrong("a thread is unknown");
-                }
-                match event {
-                    Event::Patience { .. } => self.arbiter.set_patience(thread, nanoseconds),
-                    _ => self.arbiter.advance(thread, nanoseconds),
-                }
-            }
-        }
-        Ok(())
     }
 
     /// The execution is over: takes down how it ended.
-    fn conclude(&mut self, plan: &mut Plan<'_>, over: bool) -> Attempt {
+    fn conclude(&mut self, lead: &mut Lead<'_, '_>) -> Attempt {
         let control = self.shared.control();
         let (ending, detail) = (control.ending.load(Relaxed), control.detail.load(Relaxed));
         let address = control.address.load(Relaxed);
         let culprit = ThreadId(control.culprit.load(Relaxed));
-        if culprit.index() >= self.arbiter.names().thread_count() {
+        if culprit.index() >= self.follower.arbiter.names().thread_count() {
             self.process = None;
             return Attempt::Lost("it names an unknown thread".into());
         }
@@ -502,39 +407,127 @@ impl Native {
             written: control.output.each_ref().map(|o| o.load(Relaxed)),
             ended,
         };
-        if self.mode == Mode::Exec && !matches!(self.arbiter.execution().end, End::Diverged(_)) {
-            // The process waits so that its memory can be looked at; the next execution starts another.
-        }
-        if !over {
-            match self.aftermath.ended {
-                Ended::ByModel => {
-                    if plan.next(&mut self.arbiter).is_some() {
-                        self.process = None;
-                        return Attempt::Lost("it ended where the model goes on".into());
-                    }
-                }
-                Ended::Exit(_) => self.arbiter.finish_with(End::Complete),
-                _ => {
-                    // It was in the middle of something when it ended the program: nobody else goes on.
-                    let ends = self.arbiter.pending(culprit).is_some_and(|p| p.0 == Operation::End);
-                    if ends {
-                        self.arbiter.apply(Transition::first(culprit));
-                    }
-                    self.arbiter.finish_with(End::Complete);
-                }
+        let by = match self.aftermath.ended {
+            Ended::ByModel => None,
+            Ended::Exit(_) => Some((culprit, true)),
+            _ => Some((culprit, false)),
+        };
+        match self.follower.conclude(by, lead) {
+            Ok(()) => Attempt::Done,
+            Err(contradiction) => {
+                self.process = None;
+                Attempt::Lost(contradiction.0.into())
             }
         }
-        Attempt::Done
+    }
+
+    /// Lets the process explore by itself for a turn. The last execution is known afterwards if it is worth telling. `None` if
+    /// the process was lost, and with it what it had explored.
+    pub fn explore(&mut self, search: &Search, most: u64, time: Duration) -> Result<Option<Turn>, Failure> {
+        if !self.exploring {
+            // A fresh process has a fresh search.
+            self.process = None;
+        }
+        self.ensure_process()?;
+        let control = self.shared.control();
+        control.job.store(Job::EXPLORE, Relaxed);
+        control.strategy.store(StrategyKind::ALL.iter().position(|k| *k == search.strategy).unwrap_or(0) as u32, Relaxed);
+        control.seed.store(search.seed, Relaxed);
+        control.depth.store(search.depth as u32, Relaxed);
+        let (kind, bound) = match search.bound {
+            None => (0, 0),
+            Some(Bound::Preemptions(n)) => (1, n),
+            Some(Bound::Delays(n)) => (2, n),
+        };
+        control.bound_kind.store(kind, Relaxed);
+        control.bound.store(bound, Relaxed);
+        control.expected_status.store(search.expected_status, Relaxed);
+        control.most.store(most, Relaxed);
+        control.time.store(time.as_micros() as u64, Relaxed);
+        control.address.store(0, Relaxed);
+        control.message_length.store(0, Relaxed);
+        self.exploring = true;
+        let Some(process) = self.process.as_mut() else { return Ok(None) };
+        process.give_turn(&self.shared);
+        let waited = process.wait(&self.shared, self.patience).map_err(|e| Failure::Broken(e.to_string()))?;
+        let status = self.shared.control().status.load(Relaxed);
+        let turn = match (waited, status) {
+            (Waited::Turn, Status::EXPLORED) => self.take_turn(),
+            (Waited::Turn, Status::MORE_THREADS) => {
+                self.pool *= 4;
+                None
+            }
+            (Waited::Turn, Status::REFUSED) => {
+                let reason = self.shared.message();
+                if !self.leave_mode(&reason) {
+                    return Err(Failure::Refused(reason));
+                }
+                None
+            }
+            _ => {
+                self.losses += 1;
+                None
+            }
+        };
+        if turn.is_none() {
+            self.stop_exploring();
+        }
+        Ok(turn)
+    }
+
+    /// Ends the process that explores, and what it has explored with it.
+    pub fn stop_exploring(&mut self) {
+        self.exploring = false;
+        self.process = None;
+        self.shared.control().job.store(Job::PLAN, Relaxed);
+    }
+
+    fn take_turn(&mut self) -> Option<Turn> {
+        let known = self.shared.read_known()?;
+        self.follower.adopt(&known).ok()?;
+        let control = self.shared.control();
+        let turn = Turn {
+            summary: Summary {
+                executions: control.executions.load(Relaxed),
+                blocked: control.blocked.load(Relaxed),
+                steps: control.steps.load(Relaxed),
+                threads: control.most_threads.load(Relaxed) as usize,
+                depth: control.most_steps.load(Relaxed) as usize,
+                exhausted: control.exhausted.load(Relaxed) != 0,
+            },
+            coverage: match control.exhausted.load(Relaxed) {
+                1 => Some(Coverage::Everything),
+                2 => Some(Coverage::Bound),
+                3 => Some(Coverage::Samples),
+                _ => None,
+            },
+            visible: control.most_visible.load(Relaxed) as usize,
+            spin_held: control.spin_held.load(Relaxed) != 0,
+            restarted: control.restarted.load(Relaxed) != 0,
+            telling: control.telling.load(Relaxed) != 0,
+        };
+        if turn.telling {
+            self.follower.begin();
+            self.read = 0;
+            self.feed(&mut Lead::Events).ok()?;
+            if !matches!(self.conclude(&mut Lead::Events), Attempt::Done) {
+                return None;
+            }
+        }
+        Some(turn)
     }
 
     fn give_up(&mut self, failure: Failure) {
         self.failure = Some(failure);
-        self.arbiter.diverge(Transition::first(ThreadId::MAIN), None);
+        self.follower.arbiter.diverge(Transition::first(ThreadId::MAIN), None);
     }
 }
 
 impl Target for Native {
     fn run(&mut self, plan: &mut Plan<'_>) {
+        if self.exploring {
+            self.stop_exploring();
+        }
         if self.mode == Mode::Exec {
             self.process = None;
         }
@@ -544,14 +537,13 @@ impl Target for Native {
                 Ok(Attempt::Done) => return,
                 Ok(Attempt::Again) => plan.restart(),
                 Ok(Attempt::Lost(how)) => {
-                    if std::env::var_os("DBG").is_some() { std::fs::write("/dev/stderr", format!("lost {how}\n")).ok(); }
                     self.losses += 1;
                     lost += 1;
                     if lost > 2 {
                         // In fresh processes too: this is what the program does.
                         self.aftermath.ended = Ended::Corrupted(how);
                         self.aftermath.culprit = ThreadId::MAIN;
-                        self.arbiter.finish_with(End::Complete);
+                        self.follower.arbiter.finish_with(End::Complete);
                         return;
                     }
                     plan.restart();
@@ -562,10 +554,10 @@ impl Target for Native {
     }
 
     fn execution(&self) -> &Execution {
-        self.arbiter.execution()
+        self.follower.arbiter.execution()
     }
 
     fn names(&self) -> &Names {
-        self.arbiter.names()
+        self.follower.arbiter.names()
     }
 }

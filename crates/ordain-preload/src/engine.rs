@@ -15,10 +15,10 @@ use core::fmt::Write as _;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use ordain_explore::strategy::Walk;
-use ordain_explore::{Lowest, Pick, Plan, Planned};
-use ordain_model::{Arbiter, Operation, Options, Outcome, Site, ThreadId, Transition};
+use ordain_explore::{Lowest, Pick, Plan, Planned, Portable};
+use ordain_model::{Arbiter, End, Operation, Options, Outcome, Site, ThreadId, Transition};
 use ordain_wire::{
-    Control, Ending, Event, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_THREADS, Mode, PLAN_OFFSET, Policy, Status,
+    Control, Ending, Event, Job, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Policy, Status,
     ThreadRecord, Turn,
 };
 
@@ -48,6 +48,8 @@ pub struct Engine {
     log_at: usize,
     prefix: Vec<Planned>,
     plan: Option<Plan<'static>>,
+    /// A plan that belongs to the search.
+    borrowed: *mut Plan<'static>,
     lowest: Lowest,
     walk: Walk,
     remote: Remote,
@@ -197,6 +199,15 @@ fn give_up(status: u32, message: core::fmt::Arguments<'_>) -> ! {
 /// Announces an operation of the running thread and waits until it was picked and applied.
 pub fn step(op: Operation) -> Outcome {
     let e = engine();
+    if e.slots[e.current].asynchronous && !matches!(op, Operation::Exit | Operation::End) {
+        crate::signals::look();
+    }
+    step_now(op)
+}
+
+/// As [`step`], without a look for signals that have come.
+pub fn step_now(op: Operation) -> Outcome {
+    let e = engine();
     if e.quiet {
         return Outcome::DONE;
     }
@@ -224,7 +235,7 @@ pub fn end(ending: u32, detail: i32) -> ! {
     control.detail.store(detail, Relaxed);
     let culprit = e.slots[e.current].thread;
     control.culprit.store(culprit.0, Relaxed);
-    if ending != Ending::EXIT && ending != Ending::MODEL {
+    if ending != Ending::EXIT && ending != Ending::MODEL && !e.arbiter.alive().is_empty() {
         e.log(&Event::Announce { thread: culprit, op: Operation::End, site: e.slots[e.current].registers[0] });
     }
     e.note_threads();
@@ -232,18 +243,22 @@ pub fn end(ending: u32, detail: i32) -> ! {
 }
 
 impl Engine {
-    /// Makes the engine of this process.
-    pub fn install(shared: *mut u8, program: Program) -> &'static mut Self {
-        let control = control();
-        let options = Options {
+    /// What to assume of the world.
+    pub fn options(control: &Control) -> Options {
+        Options {
             spurious_wakeups: control.spurious.load(Relaxed) != 0,
             kind_time: control.kind_time.load(Relaxed) != 0,
             spin_bound: control.spin_bound.load(Relaxed),
             livelock_rounds: control.livelock_rounds.load(Relaxed),
             max_steps: control.max_steps.load(Relaxed) as usize,
-        };
+        }
+    }
+
+    /// Makes the engine of this process.
+    pub fn install(shared: *mut u8, program: Program) -> &'static mut Self {
+        let control = control();
         let engine = Box::new(Self {
-            arbiter: Arbiter::new(options),
+            arbiter: Arbiter::new(Self::options(control)),
             slots: Vec::new(),
             objects: Objects::default(),
             clock: Clock::default(),
@@ -257,6 +272,7 @@ impl Engine {
             log_at: 0,
             prefix: Vec::new(),
             plan: None,
+            borrowed: null_mut(),
             lowest: Lowest,
             walk: Walk::new(0, 0),
             remote: Remote,
@@ -290,10 +306,38 @@ impl Engine {
         self.arbiter.announce(thread, op, Site(site));
     }
 
-    /// Reads the plan and begins an execution.
-    pub fn begin(&mut self) {
+    /// Takes over a plan: a copy of it, if it can be told in few words, and then true; else the plan itself, which must
+    /// outlive the execution.
+    pub unsafe fn prepare(&mut self, plan: &mut Plan<'_>) -> bool {
+        let Some(portable) = plan.portable() else {
+            // SAFETY: the caller sees to it that the plan lives as long as it is used.
+            unsafe {
+                let plan: *mut Plan<'static> = (plan as *mut Plan<'_>).cast();
+                self.borrowed = plan;
+            }
+            return false;
+        };
+        self.borrowed = null_mut();
+        self.plan = None;
+        self.prefix.clear();
+        self.prefix.extend(plan.prefix().iter().map(|p| Planned { transition: p.transition, op: None }));
+        let policy = match portable {
+            Portable::Lowest => Policy::LOWEST,
+            Portable::Random { seed, stream } => {
+                self.walk.restart(seed, stream);
+                Policy::RANDOM
+            }
+        };
+        self.set_plan(policy);
+        true
+    }
+
+    /// Reads the plan that the launcher has written.
+    pub fn read_plan(&mut self) {
         let control = control();
         let length = control.prefix_length.load(Relaxed) as usize;
+        self.borrowed = null_mut();
+        self.plan = None;
         self.prefix.clear();
         // SAFETY: the plan is part of the shared memory.
         let pairs = unsafe { core::slice::from_raw_parts(self.shared.add(PLAN_OFFSET) as *const [u32; 2], length) };
@@ -301,19 +345,47 @@ impl Engine {
             transition: Transition { thread: ThreadId(*thread), choice: *choice },
             op: None,
         }));
-        // SAFETY: prefix and policy live as long as the engine; the plan is replaced before either changes.
+        self.walk.restart(control.seed.load(Relaxed), control.stream.load(Relaxed));
+        self.set_plan(control.policy.load(Relaxed));
+    }
+
+    fn set_plan(&mut self, policy: u32) {
+        // SAFETY: prefix and policy live as long as the engine; the plan is taken away before either changes.
         unsafe {
             let prefix: &'static [Planned] = &*(self.prefix.as_slice() as *const [Planned]);
-            let policy: &'static mut dyn ordain_explore::Policy = match control.policy.load(Relaxed) {
+            let policy: &'static mut dyn ordain_explore::Policy = match policy {
                 Policy::LOWEST => &mut *(&raw mut self.lowest),
-                Policy::RANDOM => {
-                    self.walk.restart(control.seed.load(Relaxed), control.stream.load(Relaxed));
-                    &mut *(&raw mut self.walk)
-                }
+                Policy::RANDOM => &mut *(&raw mut self.walk),
                 _ => &mut *(&raw mut self.remote),
             };
             self.plan = Some(Plan::new(prefix, policy));
         }
+    }
+
+    /// Whether the plan cut the last execution short.
+    pub fn was_cut(&self) -> bool {
+        matches!(self.arbiter.execution().end, End::Cut)
+    }
+
+    /// The events of the last execution.
+    pub fn events(&self) -> &'static [u8] {
+        // SAFETY: part of the shared memory, which is there as long as the process.
+        unsafe { core::slice::from_raw_parts(self.shared.add(LOG_OFFSET), self.log_at) }
+    }
+
+    /// Tells the launcher what has become known.
+    pub fn write_known(&self, known: &ordain_wire::Known) {
+        // SAFETY: part of the shared memory; the launcher waits.
+        let room = unsafe { core::slice::from_raw_parts_mut(self.shared.add(NAMES_OFFSET), NAMES_SIZE) };
+        match known.write(room) {
+            Some(length) => control().names_length.store(length as u32, Relaxed),
+            None => refuse(format_args!("the program has too many threads and objects")),
+        }
+    }
+
+    /// Begins an execution.
+    pub fn begin(&mut self) {
+        let control = control();
         self.log_at = 0;
         self.quiet = false;
         self.starting = None;
@@ -349,9 +421,15 @@ impl Engine {
     pub fn decide(&mut self) -> Option<usize> {
         self.heartbeat += 1;
         control().heartbeat.store(self.heartbeat, Relaxed);
-        let mut plan = self.plan.take()?;
-        let transition = plan.next(&mut self.arbiter);
-        self.plan = Some(plan);
+        let transition = if self.borrowed.is_null() {
+            let mut plan = self.plan.take()?;
+            let transition = plan.next(&mut self.arbiter);
+            self.plan = Some(plan);
+            transition
+        } else {
+            // SAFETY: see `prepare`.
+            unsafe { (*self.borrowed).next(&mut self.arbiter) }
+        };
         let transition = transition?;
         if let Some((Operation::FutexWait { cell, .. }, _)) = self.arbiter.pending(transition.thread) {
             // The value is in the program's memory.
@@ -404,10 +482,12 @@ impl Engine {
     /// Hands the finished execution over, and never comes back to the program.
     fn leave(&mut self) -> ! {
         let control = control();
-        for (fd, length) in [1, 2].into_iter().zip(&control.output) {
-            // SAFETY: asks for a position.
-            let at = unsafe { call!(sys::SYS_lseek, fd, 0, libc::SEEK_CUR) };
-            length.store(at.max(0) as u64, Relaxed);
+        if control.job.load(Relaxed) == Job::PLAN {
+            for (fd, length) in [1, 2].into_iter().zip(&control.output) {
+                // SAFETY: asks for a position.
+                let at = unsafe { call!(sys::SYS_lseek, fd, 0, libc::SEEK_CUR) };
+                length.store(at.max(0) as u64, Relaxed);
+            }
         }
         self.publish_log();
         if self.mode == Mode::Snapshot {
@@ -416,7 +496,9 @@ impl Engine {
             unsafe { context::switch(&raw mut nowhere, self.home, self.home_fs) };
         }
         control.status.store(Status::DONE, Relaxed);
-        hand_over(control);
+        if control.job.load(Relaxed) == Job::PLAN {
+            hand_over(control);
+        }
         sys::exit_group(0)
     }
 }

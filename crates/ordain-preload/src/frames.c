@@ -50,3 +50,19 @@ int ordain_pthread_once(void *once, void (*routine)(void)) {
     }
     return 0;
 }
+
+// Runs a signal handler, on another stack if there is one. The frame pointer finds the way back.
+void ordain_handle(void (*handler)(int, void *, void *), int signal, void *info, void *context, void *stack) {
+    if (!stack) {
+        handler(signal, info, context);
+        __asm__ volatile("");
+        return;
+    }
+    register void *target __asm__("r12") = handler;
+    register void *to __asm__("r13") = stack;
+    __asm__ volatile("mov %%rsp, %%rbx\n\tmov %[to], %%rsp\n\tcall *%[target]\n\tmov %%rbx, %%rsp"
+                     : "+D"(signal), "+S"(info), "+d"(context)
+                     : [target] "r"(target), [to] "r"(to)
+                     : "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "memory", "cc", "st", "xmm0", "xmm1", "xmm2", "xmm3",
+                       "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+}

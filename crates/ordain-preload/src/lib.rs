@@ -11,6 +11,7 @@
 extern crate alloc;
 
 mod context;
+mod descriptors;
 mod engine;
 mod heap;
 mod memory;
@@ -18,7 +19,9 @@ mod objects;
 mod process;
 mod real;
 mod server;
+mod signals;
 mod snapshot;
+mod supervisor;
 mod sync;
 mod sys;
 mod threads;

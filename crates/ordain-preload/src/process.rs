@@ -7,7 +7,7 @@ use crate::snapshot;
 use crate::sync::futex;
 use crate::sys::{self, call};
 use crate::threads::{self, Slot};
-use crate::{server, time, trap};
+use crate::{server, signals, time, trap};
 use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_model::{Operation, Site};
@@ -124,16 +124,18 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
     let e = Engine::install(shared, program);
     e.slots.push(Slot::new());
     e.slots[0].fs = sys::fs_base();
-    learn(e, shared);
+    learn(e);
     for _ in 0..control().pool.load(Relaxed) {
         if !threads::new_donor() {
             engine::refuse(format_args!("no memory for the stacks of {} threads", control().pool.load(Relaxed)));
         }
     }
     find_stack();
+    crate::heap::reserve(engine().mode == Mode::Fork);
     prepare_heap();
     threads::keep_keys();
     time_is_virtual();
+    signals::prepare();
     trap::install();
     let control = control();
     // SAFETY: asks for a number.
@@ -144,17 +146,23 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
         Mode::Exec => {
             control.status.store(Status::READY, Relaxed);
             engine::hand_over(control);
+            engine().read_plan();
             run_once()
         }
     }
 }
 
-/// Takes over names and other knowledge of earlier executions.
-fn learn(e: &mut Engine, shared: *mut u8) {
+/// What the launcher knows of earlier executions.
+pub fn known() -> Known {
     let length = (control().names_length.load(Relaxed) as usize).min(NAMES_SIZE);
     // SAFETY: part of the shared memory.
-    let bytes = unsafe { core::slice::from_raw_parts(shared.add(NAMES_OFFSET), length) };
-    let Some(known) = Known::read(bytes) else { return };
+    let bytes = unsafe { core::slice::from_raw_parts((control() as *const Control as *const u8).add(NAMES_OFFSET), length) };
+    Known::read(bytes).unwrap_or_default()
+}
+
+/// Takes over names and other knowledge of earlier executions.
+fn learn(e: &mut Engine) {
+    let known = known();
     for (number, birth, kind) in known.births {
         e.arbiter.names_mut().adopt(number, birth, kind);
     }
@@ -224,6 +232,7 @@ interpose! {
     _exit => exit_now;
     _Exit => exit_now;
     quick_exit => exit_quickly;
+    fclose => close_stream;
     syscall => system_call;
     gettid => thread_number;
     sched_getcpu => processor_number;
@@ -274,6 +283,38 @@ unsafe extern "C" fn assertion_failed_simply(text: *const c_char, file: *const c
 unsafe extern "C" fn assertion_failed_with_error(_error: c_int, file: *const c_char, line: u32, function: *const c_char) -> ! {
     // SAFETY: the program's arguments.
     unsafe { assertion_failed(c"unexpected error".as_ptr(), file, line, function) }
+}
+
+static mut STANDARD_CLOSED: bool = false;
+static mut DESCRIPTORS_USED: bool = false;
+
+/// Whether the last execution may have closed a standard descriptor. Forgets it.
+pub fn standard_closed() -> bool {
+    // SAFETY: only the carrier comes here.
+    unsafe { core::mem::replace(&mut *(&raw mut STANDARD_CLOSED), false) }
+}
+
+/// Whether the last execution made or closed descriptors by calls that are known. Forgets it.
+pub fn descriptors_used() -> bool {
+    // SAFETY: only the carrier comes here.
+    unsafe { core::mem::replace(&mut *(&raw mut DESCRIPTORS_USED), false) }
+}
+
+/// A descriptor was made or closed.
+pub fn note_descriptor(fd: c_int) {
+    // SAFETY: only the carrier comes here.
+    unsafe {
+        DESCRIPTORS_USED = true;
+        STANDARD_CLOSED |= (0..3).contains(&fd);
+    }
+}
+
+unsafe extern "C" fn close_stream(stream: *mut libc::FILE) -> c_int {
+    // SAFETY: the program's stream.
+    unsafe {
+        note_descriptor(libc::fileno(stream));
+        call_real!(fclose(stream))
+    }
 }
 
 /// A number for each thread that is the same in every execution.
@@ -329,6 +370,8 @@ pub unsafe fn raw_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
                 time::fill_random(a as *mut c_void, b);
                 b as isize
             }
+            libc::SYS_tgkill => -(signals::send_to(b as c_int, c as c_int) as isize),
+            libc::SYS_tkill => -(signals::send_to(a as c_int, b as c_int) as isize),
             libc::SYS_clone | libc::SYS_clone3 => make_own_threads(),
             libc::SYS_exit | libc::SYS_exit_group => end_program(a as c_int),
             _ => sys::syscall6(number, a, b, c, d, e, f),
@@ -350,12 +393,14 @@ unsafe extern "C" fn fork_process() -> c_int {
     // SAFETY: the C library's fork; in the child there is only this thread, and nothing is controlled.
     unsafe {
         engine::set_active(false);
+        crate::descriptors::share();
         let child = call_real!(fork());
         if child != 0 {
             engine::set_active(true);
         } else {
             call!(sys::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             trap::pass_through();
+            signals::release();
         }
         child
     }
@@ -373,4 +418,6 @@ unsafe extern "C" fn set_ids(_a: u32, _b: u32, _c: u32) -> c_int {
 }
 
 /// Runs handlers of signals that were directed at the running thread.
-pub fn take_signals() {}
+pub fn take_signals() {
+    signals::take();
+}

@@ -66,6 +66,7 @@ real! {
     pthread_key_delete: unsafe extern "C" fn(u32) -> c_int;
     exit: unsafe extern "C" fn(c_int) -> !;
     mmap: unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, c_int, i64) -> *mut c_void;
+    fclose: unsafe extern "C" fn(*mut libc::FILE) -> c_int;
     fork: unsafe extern "C" fn() -> c_int;
     sigaction: unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 }

@@ -3,20 +3,52 @@
 //! The child is a copy of the carrier alone; donors are only memory to it. Children are made by the system call itself, so that
 //! no handler of the program runs.
 
-use crate::engine::{self, control, hand_over};
+use crate::engine::{self, control, engine, hand_over};
 use crate::process;
+use crate::supervisor;
 use crate::sys::{self, call};
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use ordain_wire::{Ending, Status, Turn};
+use ordain_wire::{Ending, Job, Status, Turn};
 
 /// Serves executions for ever.
 pub fn run() -> ! {
     let control = control();
     // SAFETY: asks for a number.
     let server = unsafe { call!(sys::SYS_getpid) };
+    // SAFETY: only the carrier comes here.
+    unsafe { SERVER = server };
     control.status.store(Status::READY, Relaxed);
     hand_over(control);
     loop {
+        if control.job.load(Relaxed) == Job::EXPLORE {
+            supervisor::explore(execute);
+            hand_over(control);
+            continue;
+        }
+        engine().read_plan();
+        if !run_child() {
+            // It ended without a word, and nobody has told the launcher.
+            control.status.store(Status::DONE, Relaxed);
+            control.turn.store(Turn::LAUNCHER, SeqCst);
+            sys::futex_wake(&control.turn);
+        }
+        engine::await_turn(control);
+    }
+}
+
+static mut SERVER: isize = 0;
+
+/// Runs one execution for which the plan is prepared.
+fn execute() {
+    run_child();
+}
+
+/// Runs one execution in a child; false if it ended without a word.
+fn run_child() -> bool {
+    let control = control();
+    // SAFETY: set before any child is made.
+    let server = unsafe { SERVER };
+    {
         control.status.store(Status::NONE, Relaxed);
         // SAFETY: output of the last execution has been read; input begins anew.
         unsafe {
@@ -50,10 +82,12 @@ pub fn run() -> ! {
             let signalled = status & 0x7f;
             control.ending.store(if signalled != 0 { Ending::SIGNAL } else { Ending::EXIT }, Relaxed);
             control.detail.store(if signalled != 0 { signalled } else { status >> 8 & 0xff }, Relaxed);
-            control.status.store(Status::DONE, Relaxed);
-            control.turn.store(Turn::LAUNCHER, SeqCst);
-            sys::futex_wake(&control.turn);
+            return false;
         }
-        engine::await_turn(control);
+        if matches!(control.status.load(Relaxed), Status::REFUSED | Status::BROKEN | Status::MORE_THREADS) {
+            // The child has told the launcher, which starts anew.
+            sys::exit_group(104);
+        }
     }
+    true
 }

@@ -6,15 +6,21 @@
 
 use crate::context;
 use crate::engine::{self, control, engine};
+use crate::heap;
 use crate::process;
+use crate::supervisor;
 use crate::sys::{self, call};
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use ordain_wire::{FIRST_OWN_FD, Status, Turn};
+use ordain_wire::{FIRST_OWN_FD, Job, Status, Turn};
 
 const PAGE: usize = 4096;
 /// A page that was written in this many executions is hot.
 const HOT: u8 = 3;
+/// Output of this many executions is kept while nobody looks at it; then it is thrown away.
+const KEPT_OUTPUTS: u64 = 64;
+/// What is not noticed by page faults is looked for once in this many executions.
+const SELDOM: u64 = 64;
 /// Regions that are no farther apart are scanned together.
 const GAP: usize = 1 << 32;
 
@@ -99,6 +105,9 @@ struct Snapshot {
     size: u64,
     faults: i64,
     first_fd: isize,
+    executions: u64,
+    /// Whether there is anything to read from standard input.
+    input: bool,
     /// Copies of the standard descriptors, for programs that close them.
     standard: [i32; 3],
 }
@@ -160,30 +169,57 @@ extern "C" fn serve() -> ! {
     control.status.store(Status::READY, Relaxed);
     engine::hand_over(control);
     loop {
-        let e = engine();
-        begin_output();
-        e.begin();
-        let (home, stack, fs) = (&raw mut e.home, e.slots[0].stack, e.slots[0].fs);
-        // SAFETY: main's context at its beginning; the execution comes back when it ends.
-        unsafe { context::switch(home, stack, fs) };
+        if control.job.load(Relaxed) == Job::EXPLORE {
+            supervisor::explore(execute);
+            engine::hand_over(control);
+            continue;
+        }
+        engine().read_plan();
+        run_prepared();
         control.status.store(Status::DONE, Relaxed);
         control.turn.store(Turn::LAUNCHER, SeqCst);
         sys::futex_wake(&control.turn);
         // While the launcher thinks.
-        if let Some(snapshot) = snapshot() {
-            snapshot.restore();
-        }
+        restore();
         engine::await_turn(control);
     }
 }
 
-/// Input begins anew, and output is empty.
+/// Runs one execution for which the plan is prepared.
+fn run_prepared() {
+    let e = engine();
+    begin_output();
+    e.begin();
+    let (home, stack, fs) = (&raw mut e.home, e.slots[0].stack, e.slots[0].fs);
+    // SAFETY: main's context at its beginning; the execution comes back when it ends.
+    unsafe { context::switch(home, stack, fs) };
+}
+
+fn restore() {
+    if let Some(snapshot) = snapshot() {
+        snapshot.restore();
+    }
+}
+
+/// Runs one execution and puts the memory back.
+fn execute() {
+    run_prepared();
+    restore();
+}
+
+/// Input begins anew, and output is empty. While the process explores by itself nobody looks at output, so it is only kept small.
 fn begin_output() {
+    let control = control();
+    let Some(snapshot) = snapshot() else { return };
+    snapshot.executions += 1;
+    let exploring = control.job.load(Relaxed) == Job::EXPLORE;
     // SAFETY: positions and sizes of the standard descriptors.
     unsafe {
-        call!(sys::SYS_lseek, 0, 0, libc::SEEK_SET);
-        for (fd, length) in [1, 2].into_iter().zip(&control().output) {
-            if length.load(Relaxed) != 0 {
+        if snapshot.input {
+            call!(sys::SYS_lseek, 0, 0, libc::SEEK_SET);
+        }
+        if !exploring || snapshot.executions % KEPT_OUTPUTS == 0 {
+            for fd in [1, 2] {
                 call!(sys::SYS_lseek, fd, 0, libc::SEEK_SET);
                 call!(sys::SYS_ftruncate, fd, 0);
             }
@@ -236,12 +272,17 @@ fn take() -> Result<Snapshot, &'static str> {
     let mut all = Vec::new();
     read_maps(&mut all, &mut room);
     let (low, high) = own_image(&all);
+    let (first, last) = heap::supervisor_range();
     let mut s = Snapshot {
         uffd,
         pagemap,
         statm,
         all: Vec::with_capacity(all.len() * 2 + 64),
-        regions: all.iter().filter(|r| r.writable && !(r.start >= low && r.end <= high)).copied().collect(),
+        regions: all
+            .iter()
+            .filter(|r| r.writable && !(r.start >= low && r.end <= high) && !(r.start >= first && r.end <= last))
+            .copied()
+            .collect(),
         clusters: Vec::new(),
         heats: Vec::new(),
         hot: Vec::with_capacity(4096),
@@ -251,6 +292,8 @@ fn take() -> Result<Snapshot, &'static str> {
         size: 0,
         faults: 0,
         first_fd: 0,
+        executions: 0,
+        input: true,
         standard: [0; 3],
     };
     for i in 0..s.regions.len() {
@@ -285,6 +328,8 @@ fn take() -> Result<Snapshot, &'static str> {
     // SAFETY: asks for positions and numbers; copies descriptors.
     unsafe {
         s.brk = call!(sys::SYS_brk, 0) as usize;
+        s.input = call!(sys::SYS_lseek, 0, 0, libc::SEEK_END) > 0;
+        call!(sys::SYS_lseek, 0, 0, libc::SEEK_SET);
         s.first_fd = call!(sys::SYS_fcntl, 0, libc::F_DUPFD_CLOEXEC, 3);
         call!(sys::SYS_close, s.first_fd);
         for fd in 0..3 {
@@ -407,7 +452,10 @@ impl Snapshot {
         }
         control().pages[0].store(self.hot.len() as u32, Relaxed);
         control().pages[1].store(self.cold.len() as u32, Relaxed);
-        self.restore_mappings();
+        if looked || self.executions % SELDOM == 0 {
+            // Memory that was mapped and not touched shows in no page fault; it does no harm for a while.
+            self.restore_mappings();
+        }
         self.restore_descriptors();
         if looked {
             self.faults = faults();
@@ -457,15 +505,11 @@ impl Snapshot {
     }
 
     fn restore_mappings(&mut self) {
-        // SAFETY: unmaps what the execution has mapped.
-        unsafe {
-            if call!(sys::SYS_brk, 0) as usize != self.brk {
-                call!(sys::SYS_brk, self.brk);
-            }
-        }
         if self.pages() == self.size {
             return;
         }
+        // SAFETY: unmaps what the execution has mapped.
+        unsafe { call!(sys::SYS_brk, self.brk) };
         let (mut now, mut room) = (Vec::new(), Vec::new());
         read_maps(&mut now, &mut room);
         for region in &now {
@@ -497,18 +541,12 @@ impl Snapshot {
     fn restore_descriptors(&mut self) {
         // SAFETY: descriptors of the program.
         unsafe {
-            for (fd, length) in [1, 2].into_iter().zip(&control().output) {
-                if length.load(Relaxed) == 0 && call!(sys::SYS_fcntl, fd, libc::F_GETFD) < 0 {
+            if process::standard_closed() {
+                for fd in 0..3 {
                     call!(libc::SYS_dup3, self.standard[fd], fd, 0);
                 }
             }
-            if call!(sys::SYS_fcntl, 0, libc::F_GETFD) < 0 {
-                call!(libc::SYS_dup3, self.standard[0], 0, 0);
-            }
-            let probe = call!(sys::SYS_fcntl, 0, libc::F_DUPFD_CLOEXEC, 3);
-            if probe == self.first_fd {
-                call!(sys::SYS_close, probe);
-            } else {
+            if process::descriptors_used() || call!(sys::SYS_fcntl, self.first_fd, libc::F_GETFD) >= 0 {
                 call!(sys::SYS_close_range, self.first_fd, ordain_wire::SHARED_FD - 1, 0);
             }
         }

@@ -63,6 +63,16 @@ pub struct Slot {
     pub mask: u64,
     /// Signals directed at it that were not taken.
     pub pending: u64,
+    /// Signals whose handlers it must run.
+    pub due: u64,
+    /// Signals that are blocked because handlers run.
+    pub handling: u64,
+    /// Signals for which it, or the thread that made it, has installed handlers.
+    pub handled: u64,
+    /// Looks for signals at every operation.
+    pub asynchronous: bool,
+    /// Its alternate stack: lowest address and size.
+    pub alternate: (usize, usize),
 }
 
 impl Slot {
@@ -88,6 +98,11 @@ impl Slot {
             destructors: Vec::new(),
             mask: 0,
             pending: 0,
+            due: 0,
+            handling: 0,
+            handled: 0,
+            asynchronous: false,
+            alternate: (0, 0),
         })
     }
 
@@ -99,7 +114,8 @@ impl Slot {
         (self.detached, self.exiting, self.cancelled) = (false, false, false);
         (self.cancel_disabled, self.cancel_asynchronous) = (false, false);
         self.destructors.clear();
-        (self.mask, self.pending) = (0, 0);
+        (self.mask, self.pending, self.due) = (0, 0, 0);
+        (self.handling, self.handled, self.asynchronous, self.alternate) = (0, 0, false, (0, 0));
     }
 
     /// Its present stack pointer is where its threads begin.
@@ -272,7 +288,8 @@ fn take_slot(thread: ThreadId) -> Option<usize> {
     Some(slot)
 }
 
-fn slot_of(thread: libc::pthread_t) -> Option<usize> {
+/// The slot of a thread.
+pub fn slot_of(thread: libc::pthread_t) -> Option<usize> {
     engine().slots.iter().position(|s| s.fs == thread && s.state != State::Free)
 }
 
@@ -300,14 +317,15 @@ pub unsafe fn spawn(start: Start, argument: *mut c_void, detached: bool, out: *m
     let child = engine().arbiter.next_child(me);
     let Some(number) = take_slot(child) else { return EAGAIN };
     let e = engine();
-    let mask = e.slots[e.current].mask;
+    let parent = &e.slots[e.current];
+    let (mask, handled, asynchronous) = (parent.mask, parent.handled, parent.asynchronous);
     let slot = &mut e.slots[number];
     slot.thread = child;
     // The slot must not be taken while the step waits.
     slot.state = State::Running;
     (slot.start, slot.argument, slot.result) = (Some(start), argument, core::ptr::null_mut());
     slot.detached = detached;
-    slot.mask = mask;
+    (slot.mask, slot.handled, slot.asynchronous) = (mask, handled, asynchronous);
     let handle = e.slots[number].fs;
     e.set_slot(child, number);
     // SAFETY: the program wants to know.
@@ -515,6 +533,8 @@ fn is_under_control() -> bool {
 
 /// Destructors of thread-specific values, by key.
 static mut KEYS: [Option<unsafe extern "C" fn(*mut c_void)>; 1024] = [None; 1024];
+/// No key is higher than this.
+static mut KEYS_USED: u32 = 0;
 /// Those that were there before the program began.
 static mut FIRST_KEYS: [Option<unsafe extern "C" fn(*mut c_void)>; 1024] = [None; 1024];
 
@@ -529,7 +549,8 @@ pub fn begin_keys() {
     // SAFETY: only the carrier comes here.
     unsafe {
         let (keys, first) = (&mut *(&raw mut KEYS), &*(&raw const FIRST_KEYS));
-        keys.copy_from_slice(first);
+        let used = KEYS_USED as usize;
+        keys[..used].copy_from_slice(&first[..used]);
     }
 }
 
@@ -545,6 +566,7 @@ unsafe extern "C" fn key_create(key: *mut u32, destructor: Option<unsafe extern 
             && let Some(entry) = (*(&raw mut KEYS)).get_mut(*key as usize)
         {
             *entry = destructor;
+            KEYS_USED = KEYS_USED.max(*key + 1);
         }
         error
     }
@@ -590,7 +612,8 @@ fn run_destructors() {
     }
     for _ in 0..4 {
         let mut any = false;
-        for key in 0..1024u32 {
+        // SAFETY: a number that only the carrier writes.
+        for key in 0..unsafe { KEYS_USED } {
             // SAFETY: keys and values are the program's; its destructor takes the value.
             unsafe {
                 let Some(destructor) = (*(&raw const KEYS))[key as usize] else { continue };

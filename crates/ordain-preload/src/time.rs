@@ -162,6 +162,7 @@ fn sleep_for(span: u64) {
     wait_at_most(span);
     step(Operation::Sleep);
     advance(span);
+    crate::signals::pass_time();
     crate::threads::cancellation_point();
 }
 

@@ -79,6 +79,8 @@ impl Status {
     pub const MORE_THREADS: u32 = 5;
     /// The runtime has failed; see the message.
     pub const BROKEN: u32 = 6;
+    /// It has explored for a while, or the last execution is worth telling, or nothing is left.
+    pub const EXPLORED: u32 = 7;
 }
 
 /// How an execution ended, as far as the model does not decide it: the value of [`Control::ending`].
@@ -99,6 +101,16 @@ impl Ending {
     pub const HANG: u32 = 5;
     /// An object was used that is not one: [`Control::address`] says where, the message what.
     pub const INVALID_OBJECT: u32 = 6;
+}
+
+/// What the runtime is to do: the value of [`Control::job`].
+pub struct Job;
+
+impl Job {
+    /// Run the plan once.
+    pub const PLAN: u32 = 0;
+    /// Explore by itself, with the strategy that was told, until something is worth telling.
+    pub const EXPLORE: u32 = 1;
 }
 
 /// Who decides behind the forced decisions: the value of [`Control::policy`].
@@ -144,6 +156,44 @@ pub struct Control {
     pub pool: AtomicU32,
     /// Seed of the program's random numbers.
     pub entropy: AtomicU64,
+
+    /// What to do: [`Job`].
+    pub job: AtomicU32,
+    /// The strategy to explore with: its place in the list of all.
+    pub strategy: AtomicU32,
+    /// Ordering constraints that probabilistic concurrency testing looks for.
+    pub depth: AtomicU32,
+    /// What is bounded: 1 preemptions, 2 delays, else nothing.
+    pub bound_kind: AtomicU32,
+    /// The bound.
+    pub bound: AtomicU32,
+    /// Most executions of this turn.
+    pub most: AtomicU64,
+    /// Most time of this turn, in microseconds.
+    pub time: AtomicU64,
+    /// The exit status that is not worth telling.
+    pub expected_status: AtomicI32,
+
+    /// Executions of this turn.
+    pub executions: AtomicU64,
+    /// Executions of this turn that were cut short.
+    pub blocked: AtomicU64,
+    /// Steps of this turn.
+    pub steps: AtomicU64,
+    /// Most threads and most steps in an execution.
+    pub most_threads: AtomicU32,
+    /// Most steps in an execution.
+    pub most_steps: AtomicU32,
+    /// Most visible operations in an execution.
+    pub most_visible: AtomicU32,
+    /// Whether a spinning thread was held.
+    pub spin_held: AtomicU32,
+    /// Whether nothing is left: 0 no, 1 everything was explored, 2 everything within the bound, 3 samples were drawn.
+    pub exhausted: AtomicU32,
+    /// Whether the last execution is worth telling; its events are in the log.
+    pub telling: AtomicU32,
+    /// Whether what was counted before was explored under a wrong assumption, and is explored again.
+    pub restarted: AtomicU32,
 
     /// Number of forced decisions.
     pub prefix_length: AtomicU32,

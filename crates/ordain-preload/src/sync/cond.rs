@@ -4,7 +4,7 @@ use super::mutex;
 use crate::context::interpose;
 use crate::engine::step;
 use crate::objects;
-use crate::threads;
+use crate::{signals, threads};
 use crate::time::timed;
 use core::ffi::c_int;
 use libc::{ETIMEDOUT, pthread_cond_t, pthread_mutex_t, timespec};
@@ -56,6 +56,10 @@ pub(super) unsafe fn wait_with(cond: *mut pthread_cond_t, mutex: *mut pthread_mu
         }
         mutex::show(mutex, false);
         let woken = step(Operation::Woken { queue, wait });
+        if woken == Outcome::INTERRUPTED {
+            // Handlers run without the mutex.
+            signals::take();
+        }
         let locked = mutex::take(mutex, Wait::Block);
         if woken == Outcome::INTERRUPTED {
             threads::interrupted();

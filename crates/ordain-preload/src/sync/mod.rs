@@ -16,4 +16,6 @@ pub fn begin() {
     crate::threads::begin_keys();
     crate::process::begin();
     semaphore::begin();
+    crate::signals::begin();
+    crate::descriptors::begin();
 }

@@ -4,7 +4,7 @@ use crate::context::interpose;
 use crate::engine::{engine, step};
 use crate::objects;
 use crate::real::set_errno;
-use crate::threads;
+use crate::{signals, threads};
 use crate::time::timed;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -79,7 +79,7 @@ unsafe fn take(semaphore: *mut sem_t, wait: Wait) -> c_int {
             Outcome::FAILED => ETIMEDOUT,
             Outcome::INTERRUPTED => {
                 threads::interrupted();
-                EINTR
+                if signals::goes_on() { take(semaphore, wait) } else { EINTR }
             }
             _ => {
                 show(semaphore, object);

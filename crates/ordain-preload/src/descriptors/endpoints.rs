@@ -1,0 +1,197 @@
+//! Making, copying and closing descriptors.
+
+use super::{
+    ALL, Entry, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, locks, object_of, refresh, remove, settle,
+};
+use crate::context::interpose;
+use crate::real::c_result;
+use crate::sys::{self, call};
+use core::ffi::{c_int, c_uint};
+use libc::EBADF;
+use ordain_wire::SHARED_FD;
+
+interpose! {
+    pipe => make_pipe; pipe2 => make_pipe_with; __pipe => make_pipe;
+    socketpair => make_pair;
+    eventfd => make_event;
+    close => close_one; __close => close_one;
+    close_range => close_many; closefrom => close_from;
+    dup => copy; dup2 => copy_to; __dup2 => copy_to; dup3 => copy_to_with;
+    fcntl => control; fcntl64 => control; __fcntl => control;
+}
+
+/// Notes the two ends of something new.
+fn connect(fds: [c_int; 2], kind: Kind, stream: bool) {
+    let group = Some(create_group());
+    for (end, fd) in fds.into_iter().enumerate() {
+        insert(fd, Entry { group, end, stream, ..Entry::new(kind) });
+    }
+    group.into_iter().for_each(refresh);
+}
+
+unsafe extern "C" fn make_pipe(out: *mut c_int) -> c_int {
+    // SAFETY: the program's argument.
+    unsafe { make_pipe_with(out, 0) }
+}
+
+unsafe extern "C" fn make_pipe_with(out: *mut c_int, flags: c_int) -> c_int {
+    // SAFETY: what the program asks for.
+    unsafe {
+        let result = call!(libc::SYS_pipe2, out, flags);
+        if result == 0 {
+            connect([*out, *out.add(1)], Kind::Pipe, true);
+        }
+        c_result(result) as c_int
+    }
+}
+
+unsafe extern "C" fn make_pair(domain: c_int, kind: c_int, protocol: c_int, out: *mut c_int) -> c_int {
+    // SAFETY: what the program asks for.
+    unsafe {
+        let result = call!(libc::SYS_socketpair, domain, kind, protocol, out);
+        if result == 0 {
+            connect([*out, *out.add(1)], Kind::Socket, kind & 0xf == libc::SOCK_STREAM);
+        }
+        c_result(result) as c_int
+    }
+}
+
+unsafe extern "C" fn make_event(initial: c_uint, flags: c_int) -> c_int {
+    // SAFETY: what the program asks for.
+    let fd = c_result(unsafe { call!(libc::SYS_eventfd2, initial, flags) }) as c_int;
+    if fd >= 0 {
+        let group = create_group();
+        insert(fd, Entry { group: Some(group), ..Entry::new(Kind::Event) });
+        refresh(group);
+    }
+    fd
+}
+
+/// What must be told when a descriptor is gone.
+struct Leaving {
+    entry: Entry,
+    group: usize,
+}
+
+/// Begins to close a descriptor: a step, if others can notice.
+fn leave(fd: c_int) -> Option<Leaving> {
+    if let Some(Entry { kind: Kind::Locked(file, _), .. }) = entry(fd) {
+        locks::before_close(file);
+    }
+    let group = entry(fd)?.group?;
+    change(object_of(group));
+    // Another thread may have closed it, or made another.
+    let entry = entry(fd).filter(|e| e.group == Some(group))?;
+    for waiting in descriptors().groups[group].queue.clone() {
+        change(object_of(waiting));
+    }
+    Some(Leaving { entry, group })
+}
+
+/// Ends closing it.
+fn left(fd: c_int, leaving: Option<Leaving>) {
+    if let Some(Entry { kind: Kind::Locked(file, opening), .. }) = entry(fd) {
+        locks::after_close(file, opening, fd);
+    }
+    remove(fd);
+    let Some(Leaving { entry, group }) = leaving else { return };
+    let gone = descriptors().groups[group].ends.get(entry.end).is_none_or(|fds| fds.is_empty());
+    if gone {
+        settle(group, entry.end, ALL & !libc::POLLOUT);
+        for waiting in descriptors().groups[group].queue.clone() {
+            refresh(waiting);
+        }
+        if descriptors().groups[group].listens {
+            // Who waits for room finds that nobody listens any more.
+            super::tell(object_of(group), OUT << (WIDTH * entry.end));
+            return;
+        }
+    }
+    refresh(group);
+}
+
+unsafe extern "C" fn close_one(fd: c_int) -> c_int {
+    if fd >= SHARED_FD {
+        return fail(EBADF);
+    }
+    let leaving = leave(fd);
+    // SAFETY: what the program asks for.
+    let result = unsafe { call!(sys::SYS_close, fd) };
+    left(fd, leaving);
+    c_result(result) as c_int
+}
+
+unsafe extern "C" fn close_many(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    let last = last.min(SHARED_FD as c_uint - 1);
+    if first > last {
+        return 0;
+    }
+    // SAFETY: what the program asks for.
+    unsafe {
+        if flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
+            for fd in first..=last.min(descriptors().entries.len() as c_uint) {
+                if entry(fd as c_int).is_some() {
+                    close_one(fd as c_int);
+                }
+            }
+        }
+        c_result(call!(sys::SYS_close_range, first, last, flags)) as c_int
+    }
+}
+
+unsafe extern "C" fn close_from(first: c_int) {
+    // SAFETY: what the program asks for.
+    unsafe { close_many(first.max(0) as c_uint, c_uint::MAX, 0) };
+}
+
+/// Notes a copy.
+fn copied(from: c_int, to: c_int) {
+    if let Some(entry) = entry(from) {
+        insert(to, entry);
+        if let Kind::Locked(file, opening) = entry.kind {
+            locks::copied(file, opening, to);
+        }
+    }
+}
+
+unsafe extern "C" fn copy(fd: c_int) -> c_int {
+    // SAFETY: what the program asks for.
+    let new = c_result(unsafe { call!(libc::SYS_dup, fd) }) as c_int;
+    if new >= 0 {
+        copied(fd, new);
+    }
+    new
+}
+
+unsafe extern "C" fn copy_to(from: c_int, to: c_int) -> c_int {
+    // SAFETY: what the program asks for.
+    unsafe {
+        if from == to {
+            return c_result(call!(libc::SYS_dup2, from, to)) as c_int;
+        }
+        copy_to_with(from, to, 0)
+    }
+}
+
+unsafe extern "C" fn copy_to_with(from: c_int, to: c_int, flags: c_int) -> c_int {
+    if to >= SHARED_FD {
+        return fail(EBADF);
+    }
+    let leaving = leave(to);
+    // SAFETY: what the program asks for.
+    let result = unsafe { call!(libc::SYS_dup3, from, to, flags) };
+    if result >= 0 {
+        left(to, leaving);
+        copied(from, to);
+    }
+    c_result(result) as c_int
+}
+
+unsafe extern "C" fn control(fd: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: what the program asks for.
+    let result = c_result(unsafe { call!(sys::SYS_fcntl, fd, command, argument) }) as c_int;
+    if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) && result >= 0 {
+        copied(fd, result);
+    }
+    result
+}

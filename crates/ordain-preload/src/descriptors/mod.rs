@@ -1,0 +1,324 @@
+//! Descriptors on which threads of the program wait for each other: pipes, sockets, events, timers, locks on files.
+//!
+//! No call blocks the carrier. Ends that are connected share one object of the model; its word has a few bits for each end that say what
+//! the end is ready for. They are asked from the kernel after each operation and told to the model; a call that would block waits for
+//! its bits, and then makes the system call, which does not block any more. Files, terminals and everything that is connected to other
+//! processes go straight through. Reads and writes inside the C library (`fgets`, `printf`) are not seen.
+
+mod endpoints;
+mod files;
+mod locks;
+mod polling;
+mod sockets;
+mod timers;
+mod transfer;
+
+use crate::engine::{engine, step};
+use crate::objects;
+use crate::real::c_result;
+use crate::signals;
+use crate::sys::{self, call};
+use crate::threads;
+use crate::time;
+use alloc::vec::Vec;
+use core::ffi::c_int;
+use libc::{EAGAIN, EINTR, pollfd};
+use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
+
+/// What an end is ready for: reading, writing, its end or an error, and the rest.
+const IN: u64 = 1;
+const OUT: u64 = 2;
+const HUP: u64 = 4;
+const OTHER: u64 = 8;
+/// Bits of an end.
+const WIDTH: usize = 4;
+/// Most ends of one object; the bits above theirs tell edges to poll sets.
+const MOST_ENDS: usize = 12;
+const FIRST_EDGE: u32 = 48;
+/// Where objects are said to be that no call makes: bound addresses, and all sockets for datagrams.
+const ADDRESSES: u64 = 2;
+const DATAGRAMS: u64 = 3;
+
+/// What a descriptor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Pipe,
+    Socket,
+    Listener,
+    Event,
+    Timer,
+    /// Number of the poll set.
+    Epoll(usize),
+    /// A device that gives random bytes.
+    Random,
+    /// A file with a lock: its number, and that of its opening.
+    Locked(usize, usize),
+}
+
+/// What is known of a descriptor.
+#[derive(Clone, Copy)]
+struct Entry {
+    kind: Kind,
+    /// The group that it belongs to, if it is connected to one.
+    group: Option<usize>,
+    /// Which end of the group.
+    end: usize,
+    /// Carries bytes, not messages.
+    stream: bool,
+    /// How long it waits to receive and to send, in nanoseconds; for ever if zero.
+    limits: [u64; 2],
+}
+
+impl Entry {
+    fn new(kind: Kind) -> Self {
+        Self { kind, group: None, end: 0, stream: true, limits: [0; 2] }
+    }
+}
+
+/// Ends that are connected, and the object that stands for them.
+struct Group {
+    object: ObjectId,
+    /// The descriptors of each end.
+    ends: Vec<Vec<c_int>>,
+    /// What is delivered may take a moment.
+    slow: bool,
+    /// Of a listener: connections that were not accepted yet, and how many there may be.
+    queue: Vec<usize>,
+    backlog: usize,
+    /// Of a listener: its address.
+    address: Vec<u8>,
+    listens: bool,
+    /// Of a timer: when it expires and how often after that, and whether it has.
+    timer: Option<(u64, u64)>,
+    expired: u64,
+    times: bool,
+}
+
+/// Everything about descriptors; nothing of it survives an execution.
+struct Descriptors {
+    entries: Vec<Option<Entry>>,
+    groups: Vec<Group>,
+    epolls: Vec<polling::Epoll>,
+    files: Vec<locks::Locked>,
+    /// Sets that were polled before: by whom, what, and the object.
+    sets: Vec<(ThreadId, Vec<(ObjectId, u64)>, ObjectId)>,
+    addresses: Option<ObjectId>,
+    datagrams: Option<usize>,
+    next_port: u16,
+}
+
+static mut DESCRIPTORS: Descriptors = Descriptors {
+    entries: Vec::new(),
+    groups: Vec::new(),
+    epolls: Vec::new(),
+    files: Vec::new(),
+    sets: Vec::new(),
+    addresses: None,
+    datagrams: None,
+    next_port: 0,
+};
+
+fn descriptors() -> &'static mut Descriptors {
+    // SAFETY: only the carrier comes here, and no reference is kept across a step.
+    unsafe { &mut *(&raw mut DESCRIPTORS) }
+}
+
+/// Begins an execution: only files are open.
+pub fn begin() {
+    let d = descriptors();
+    d.entries.clear();
+    d.groups.clear();
+    d.epolls.clear();
+    d.files.clear();
+    d.sets.clear();
+    (d.addresses, d.datagrams, d.next_port) = (None, None, 0);
+}
+
+/// A child process has everything too: from now on others may read and write, and the kernel alone knows.
+pub fn share() {
+    descriptors().entries.clear();
+}
+
+fn entry(fd: c_int) -> Option<Entry> {
+    descriptors().entries.get(usize::try_from(fd).ok()?).copied().flatten()
+}
+
+fn entry_mut(fd: c_int) -> Option<&'static mut Entry> {
+    descriptors().entries.get_mut(usize::try_from(fd).ok()?)?.as_mut()
+}
+
+/// Notes what a new descriptor is.
+fn insert(fd: c_int, entry: Entry) {
+    let Ok(index) = usize::try_from(fd) else { return };
+    let d = descriptors();
+    if d.entries.len() <= index {
+        d.entries.resize(index + 1, None);
+    }
+    d.entries[index] = Some(entry);
+    if let Some(group) = entry.group.and_then(|g| d.groups.get_mut(g)) {
+        if group.ends.len() <= entry.end {
+            group.ends.resize_with(entry.end + 1, Vec::new);
+        }
+        group.ends[entry.end].push(fd);
+    }
+}
+
+/// Forgets a descriptor that was closed.
+fn remove(fd: c_int) {
+    let Some(entry) = entry(fd) else { return };
+    let d = descriptors();
+    d.entries[fd as usize] = None;
+    if let Some(group) = entry.group.and_then(|g| d.groups.get_mut(g)) {
+        group.ends[entry.end].retain(|f| *f != fd);
+    }
+    for epoll in &mut d.epolls {
+        epoll.forget(fd);
+    }
+}
+
+/// A new group, made by the running thread.
+fn new_group(object: ObjectId) -> usize {
+    let d = descriptors();
+    d.groups.push(Group {
+        object,
+        ends: Vec::new(),
+        slow: false,
+        queue: Vec::new(),
+        backlog: 0,
+        address: Vec::new(),
+        listens: false,
+        timer: None,
+        expired: 0,
+        times: false,
+    });
+    d.groups.len() - 1
+}
+
+/// A new group with an object of its own.
+fn create_group() -> usize {
+    new_group(objects::create(0, ObjectKind::Descriptor, 0))
+}
+
+fn object_of(group: usize) -> ObjectId {
+    descriptors().groups[group].object
+}
+
+/// Orders what follows with everything else that is done to an object.
+fn change(object: ObjectId) {
+    step(Operation::Update { cell: object, order: MemoryOrder::SeqCst });
+}
+
+/// What poll says of a descriptor, as bits of its end.
+fn bits(events: i16) -> u64 {
+    let has = |mask: i16, bit: u64| if events & mask != 0 { bit } else { 0 };
+    has(libc::POLLIN | libc::POLLRDNORM, IN)
+        | has(libc::POLLOUT | libc::POLLWRNORM, OUT)
+        | has(libc::POLLHUP | libc::POLLERR | libc::POLLNVAL, HUP)
+        | has(libc::POLLPRI | libc::POLLRDHUP, OTHER)
+}
+
+/// Asks the kernel what a descriptor is ready for, waiting at most some milliseconds.
+fn ask(fd: c_int, events: i16, milliseconds: c_int) -> i16 {
+    let mut poll = pollfd { fd, events, revents: 0 };
+    // SAFETY: one structure of our own.
+    unsafe { call!(libc::SYS_poll, &raw mut poll, 1, milliseconds) };
+    poll.revents
+}
+
+const ALL: i16 = libc::POLLIN | libc::POLLOUT | libc::POLLPRI | libc::POLLRDHUP;
+
+/// The word of a group, as the kernel has it.
+fn word(number: usize) -> u64 {
+    let d = descriptors();
+    let group = &d.groups[number];
+    if group.times {
+        return u64::from(group.expired != 0) * IN;
+    }
+    let mut word = 0;
+    for (end, fds) in group.ends.iter().enumerate().take(MOST_ENDS) {
+        if let Some(fd) = fds.first() {
+            word |= bits(ask(*fd, ALL, 0)) << (WIDTH * end);
+        }
+    }
+    if group.listens {
+        word = word & !OUT | if group.queue.len() <= group.backlog { OUT } else { 0 };
+    }
+    for epoll in &d.epolls {
+        word |= epoll.edges(number, word, &d.entries);
+    }
+    word
+}
+
+/// Tells the model what a group is ready for.
+fn refresh(group: usize) {
+    let value = word(group);
+    tell(object_of(group), value);
+}
+
+fn tell(object: ObjectId, value: u64) {
+    if engine().arbiter.value(object) != value {
+        engine().set_value(object, value);
+    }
+}
+
+/// Lets something arrive at the other ends that was sent to them, if that may take a moment.
+fn settle(number: usize, end: usize, events: i16) {
+    let group = &descriptors().groups[number];
+    if group.slow {
+        let others = group.ends.iter().enumerate().filter(|(e, _)| *e != end);
+        for fd in others.filter_map(|(_, fds)| fds.first()) {
+            ask(*fd, events, 50);
+        }
+    }
+}
+
+/// The kernel says that it would block although it seemed ready: waits until someone has done something.
+fn stall(entry: &Entry, bits: u64) {
+    if let Some(group) = entry.group {
+        let object = object_of(group);
+        tell(object, engine().arbiter.value(object) & !(bits << (WIDTH * entry.end)));
+    }
+}
+
+/// Whether calls on a descriptor do not wait.
+fn is_nonblocking(fd: c_int) -> bool {
+    // SAFETY: asks for flags.
+    unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFL) & libc::O_NONBLOCK as isize != 0 }
+}
+
+/// Waits until an end is ready for one of these, at most so long unless zero; gives an error if it gives up.
+fn await_end(entry: &Entry, bits: u64, tries: bool, limit: u64) -> Result<(), c_int> {
+    let Some(group) = entry.group else { return Ok(()) };
+    await_bits(object_of(group), bits << (WIDTH * entry.end), tries, limit)
+}
+
+/// Waits until an object has one of these bits, at most so long unless zero; gives an error if it gives up.
+fn await_bits(object: ObjectId, mask: u64, tries: bool, limit: u64) -> Result<(), c_int> {
+    loop {
+        let alarm = signals::is_armed();
+        let wait = match (tries, limit != 0 || alarm) {
+            (true, _) => Wait::Try,
+            (_, true) => Wait::Timed,
+            _ => Wait::Interruptible,
+        };
+        if wait == Wait::Timed {
+            time::wait_at_most(limit.max(1));
+        }
+        match step(Operation::Await { object, mask, wait }) {
+            Outcome::INTERRUPTED => threads::interrupted(),
+            Outcome::FAILED if wait == Wait::Timed && alarm => signals::ring_now(),
+            Outcome::FAILED => {
+                time::advance(limit);
+                return Err(EAGAIN);
+            }
+            _ => return Ok(()),
+        }
+        if !signals::goes_on() {
+            return Err(EINTR);
+        }
+    }
+}
+
+fn fail(error: c_int) -> c_int {
+    c_result(-error as isize) as c_int
+}

@@ -1,0 +1,494 @@
+//! Waiting for several descriptors at once: `poll`, `select` and `epoll`.
+//!
+//! The model waits for the bits of all ends; when one is there, the kernel is asked, without waiting, and its answer is the program's.
+//! Interests that are told once for each change (edge triggered, one shot) have a bit of their own in the word of the object.
+
+use super::{
+    Entry, FIRST_EDGE, HUP, IN, Kind, WIDTH, bits, change, descriptors, entry, fail, insert, object_of, refresh, tell, timers,
+};
+use crate::context::interpose;
+use crate::engine::{self, engine, step};
+use crate::objects;
+use crate::real::c_result;
+use crate::signals;
+use crate::sys::call;
+use crate::threads;
+use crate::time;
+use alloc::vec::Vec;
+use core::ffi::{c_int, c_void};
+use libc::{EINTR, EINVAL, epoll_event, fd_set, pollfd, sigset_t, timespec, timeval};
+use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, Wait};
+use ordain_wire::Event;
+
+const MILLISECOND: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+/// More rounds than this without an answer are a fault of the model.
+const MOST_ROUNDS: usize = 10_000;
+
+interpose! {
+    poll => poll_some; __poll => poll_some; __poll_chk => poll_checked; ppoll => poll_masked; __ppoll_chk => poll_masked_checked;
+    select => select_some; __select => select_some; pselect => select_masked;
+    epoll_create => make_sized; epoll_create1 => make;
+    epoll_ctl => change_interest;
+    epoll_wait => wait_for; epoll_pwait => wait_masked; epoll_pwait2 => wait_masked_exactly;
+}
+
+/// What is kept of a poll set.
+pub(super) struct Epoll {
+    fd: c_int,
+    object: ObjectId,
+    /// Goes up when interests change.
+    version: u32,
+    interests: Vec<Interest>,
+}
+
+#[derive(Clone, Copy)]
+struct Interest {
+    fd: c_int,
+    events: u32,
+    data: u64,
+    /// Its bit in the word of the object, if it is told once for each change.
+    edge: Option<u32>,
+}
+
+impl Epoll {
+    /// Forgets a descriptor that was closed.
+    pub(super) fn forget(&mut self, fd: c_int) {
+        self.interests.retain(|i| i.fd != fd);
+    }
+
+    /// The bits of interests in a group that are told once for each change, given what its ends are ready for.
+    pub(super) fn edges(&self, group: usize, word: u64, entries: &[Option<Entry>]) -> u64 {
+        let mut edges = 0;
+        for interest in &self.interests {
+            let Some(edge) = interest.edge else { continue };
+            let Some(known) = entries.get(interest.fd as usize).copied().flatten() else { continue };
+            let wanted = (bits(interest.events as i16) | HUP) << (WIDTH * known.end);
+            if known.group == Some(group) && word & wanted != 0 && super::ask(self.fd, libc::POLLIN, 0) != 0 {
+                edges |= 1 << edge;
+            }
+        }
+        edges
+    }
+}
+
+/// What is waited for.
+#[derive(Default)]
+struct Gathered {
+    members: Vec<(ObjectId, u64)>,
+    /// Groups with interests that are told once.
+    edges: Vec<usize>,
+    /// The timer that expires first.
+    timer: Option<(u64, usize)>,
+    /// There are descriptors that the model knows, and that it does not know.
+    known: bool,
+    unknown: bool,
+}
+
+impl Gathered {
+    fn add(&mut self, object: ObjectId, mask: u64) {
+        match self.members.iter_mut().find(|m| m.0 == object) {
+            Some(member) => member.1 |= mask,
+            None => self.members.push((object, mask)),
+        }
+    }
+
+    fn add_descriptor(&mut self, fd: c_int, events: i16, edge: Option<u32>) {
+        match entry(fd) {
+            Some(Entry { kind: Kind::Epoll(number), .. }) => self.add_epoll(number),
+            Some(Entry { group: Some(group), end, kind, .. }) => {
+                let mut mask = (bits(events) | HUP) << (WIDTH * end);
+                if kind == Kind::Listener {
+                    // The bit for writing means something else there.
+                    mask &= !(super::OUT << (WIDTH * end));
+                }
+                if let Some(edge) = edge {
+                    mask = 1 << edge;
+                    self.edges.push(group);
+                }
+                self.add(object_of(group), mask);
+                self.known = true;
+                if let Some(when) = timers::deadline(group) {
+                    self.timer = Some(self.timer.map_or((when, group), |t| t.min((when, group))));
+                }
+            }
+            _ => self.unknown = true,
+        }
+    }
+
+    fn add_epoll(&mut self, number: usize) {
+        let Some(epoll) = descriptors().epolls.get(number) else { return };
+        self.add(epoll.object, !(1 << (epoll.version % 64)));
+        for interest in &epoll.interests {
+            self.add_descriptor(interest.fd, interest.events as i16, interest.edge);
+        }
+    }
+}
+
+/// The set of these members, made once for each thread.
+fn set_of(members: &[(ObjectId, u64)]) -> ObjectId {
+    let e = engine();
+    let thread = e.me();
+    if let Some(known) = descriptors().sets.iter().find(|s| s.0 == thread && s.1 == members) {
+        return known.2;
+    }
+    for (object, mask) in members {
+        e.log(&Event::PollMember { object: *object, mask: *mask });
+    }
+    let set = e.arbiter.create_poll(thread, members);
+    e.log(&Event::CreatePoll { thread, set });
+    descriptors().sets.push((thread, members.to_vec(), set));
+    set
+}
+
+/// Waits at most so long until `ask` has an answer other than zero. `gather` says what is waited for; `peek` says whether the kernel has an
+/// answer, without taking it. Gives the smallest number if the kernel alone knows what is waited for.
+fn wait_until(
+    timeout: Option<u64>,
+    mut gather: impl FnMut(&mut Gathered),
+    peek: impl Fn() -> bool,
+    mut ask: impl FnMut() -> isize,
+) -> isize {
+    let end = timeout.map(|t| time::now().saturating_add(t));
+    for _ in 0..MOST_ROUNDS {
+        let mut gathered = Gathered::default();
+        gather(&mut gathered);
+        let now = time::now();
+        let alarm = signals::is_armed();
+        let tries = timeout == Some(0) || end.is_some_and(|e| e <= now) || gathered.unknown && peek();
+        let mut span = end.map(|e| e.saturating_sub(now));
+        let mut expires = None;
+        if let Some((when, group)) = gathered.timer
+            && span.is_none_or(|s| when.saturating_sub(now) <= s)
+        {
+            (span, expires) = (Some(when.saturating_sub(now)), Some(group));
+        }
+        let wait = match span {
+            _ if tries => Wait::Try,
+            Some(span) => {
+                time::wait_at_most(span);
+                Wait::Timed
+            }
+            None if alarm => Wait::Timed,
+            None => Wait::Interruptible,
+        };
+        if !gathered.known && !tries && gathered.unknown {
+            return isize::MIN;
+        }
+        match step(Operation::Poll { set: set_of(&gathered.members), wait }) {
+            Outcome::INTERRUPTED => {
+                threads::interrupted();
+                if signals::has_run() {
+                    return -(EINTR as isize);
+                }
+            }
+            Outcome::FAILED if tries => return ask(),
+            Outcome::FAILED => match (expires, span) {
+                (Some(group), _) => timers::expire(group),
+                (None, Some(span)) => {
+                    time::advance(span);
+                    return ask();
+                }
+                (None, None) => {
+                    signals::ring_now();
+                    if signals::has_run() {
+                        return -(EINTR as isize);
+                    }
+                }
+            },
+            _ => {
+                let answer = ask();
+                if answer != 0 || tries {
+                    return answer;
+                }
+                // Told already.
+                for group in gathered.edges {
+                    change(object_of(group));
+                    refresh(group);
+                }
+            }
+        }
+    }
+    engine::break_down(format_args!("descriptors seem ready, but the kernel says that they are not"))
+}
+
+/// Asks the kernel about descriptors; timers are ours.
+fn ask_poll(fds: &mut [pollfd]) -> isize {
+    // SAFETY: the program's list.
+    let mut count = unsafe { call!(libc::SYS_poll, fds.as_mut_ptr(), fds.len(), 0) };
+    for poll in fds.iter_mut().filter(|p| p.fd >= 0 && p.revents == 0) {
+        if poll.events & libc::POLLIN != 0 && is_ready_by_timer(poll.fd) {
+            poll.revents = libc::POLLIN;
+            count += 1;
+        }
+    }
+    count
+}
+
+/// Whether a timer has expired, or one in a poll set has.
+fn is_ready_by_timer(fd: c_int) -> bool {
+    match entry(fd) {
+        Some(Entry { kind: Kind::Epoll(number), .. }) => descriptors()
+            .epolls
+            .get(number)
+            .is_some_and(|e| e.interests.iter().any(|i| i.events & IN as u32 != 0 && timers::has_expired(i.fd))),
+        _ => timers::has_expired(fd),
+    }
+}
+
+fn poll_with(fds: &mut [pollfd], timeout: Option<u64>) -> isize {
+    let list: Vec<(c_int, i16)> = fds.iter().filter(|p| p.fd >= 0).map(|p| (p.fd, p.events)).collect();
+    let gather = |g: &mut Gathered| list.iter().for_each(|(fd, events)| g.add_descriptor(*fd, *events, None));
+    let peek = || list.iter().any(|(fd, events)| entry(*fd).is_none() && super::ask(*fd, *events, 0) != 0);
+    let answer = wait_until(timeout, gather, peek, || ask_poll(fds));
+    if answer != isize::MIN {
+        return answer;
+    }
+    let milliseconds = timeout.map_or(-1, |t| t.div_ceil(MILLISECOND) as i64);
+    // SAFETY: the program's list, of descriptors that are not ours.
+    unsafe { call!(libc::SYS_poll, fds.as_mut_ptr(), fds.len(), milliseconds) }
+}
+
+unsafe fn list<'a>(fds: *mut pollfd, count: u64) -> &'a mut [pollfd] {
+    if fds.is_null() || count == 0 {
+        return &mut [];
+    }
+    // SAFETY: the program's list.
+    unsafe { core::slice::from_raw_parts_mut(fds, count as usize) }
+}
+
+unsafe extern "C" fn poll_some(fds: *mut pollfd, count: u64, timeout: c_int) -> c_int {
+    let timeout = u64::try_from(timeout).ok().map(|t| t * MILLISECOND);
+    // SAFETY: the program's list.
+    c_result(poll_with(unsafe { list(fds, count) }, timeout)) as c_int
+}
+
+unsafe extern "C" fn poll_checked(fds: *mut pollfd, count: u64, timeout: c_int, _size: usize) -> c_int {
+    // SAFETY: the program's list.
+    unsafe { poll_some(fds, count, timeout) }
+}
+
+unsafe fn span(time: *const timespec) -> Option<u64> {
+    // SAFETY: the program's argument.
+    let time = unsafe { time.as_ref() }?;
+    Some((time.tv_sec.max(0) as u64).saturating_mul(SECOND).saturating_add(time.tv_nsec.max(0) as u64))
+}
+
+unsafe fn mask(set: *const sigset_t) -> Option<u64> {
+    // SAFETY: the program's argument; the kernel knows its first word.
+    unsafe { (set as *const u64).as_ref() }.copied()
+}
+
+unsafe extern "C" fn poll_masked(fds: *mut pollfd, count: u64, limit: *const timespec, set: *const sigset_t) -> c_int {
+    // SAFETY: the program's arguments.
+    unsafe { c_result(signals::with_mask(mask(set), || poll_with(list(fds, count), span(limit)))) as c_int }
+}
+
+unsafe extern "C" fn poll_masked_checked(
+    fds: *mut pollfd,
+    count: u64,
+    limit: *const timespec,
+    set: *const sigset_t,
+    _size: usize,
+) -> c_int {
+    // SAFETY: the program's arguments.
+    unsafe { poll_masked(fds, count, limit, set) }
+}
+
+/// Waits for the descriptors of three sets; gives the answer, or an error.
+unsafe fn select_with(count: c_int, sets: [*mut fd_set; 3], timeout: Option<u64>) -> isize {
+    const WANTED: [i16; 3] = [libc::POLLIN, libc::POLLOUT, libc::POLLPRI];
+    const TOLD: [i16; 3] = [libc::POLLIN | libc::POLLHUP | libc::POLLERR, libc::POLLOUT | libc::POLLERR, libc::POLLPRI];
+    let mut fds: Vec<pollfd> = Vec::new();
+    let place = |fd: c_int| (fd as usize / 64, 1u64 << (fd % 64));
+    // SAFETY: the program's sets have a bit for each descriptor.
+    unsafe {
+        for fd in 0..count.max(0) {
+            let (index, bit) = place(fd);
+            let is_in = |set: *mut fd_set| !set.is_null() && (set as *const u64).add(index).read() & bit != 0;
+            let events = sets.iter().zip(WANTED).filter(|(set, _)| is_in(**set)).fold(0, |events, (_, e)| events | e);
+            if events != 0 {
+                fds.push(pollfd { fd, events, revents: 0 });
+            }
+        }
+        let answer = poll_with(&mut fds, timeout);
+        if answer < 0 {
+            return answer;
+        }
+        if fds.iter().any(|p| p.revents & libc::POLLNVAL != 0) {
+            return -(libc::EBADF as isize);
+        }
+        let mut found = 0;
+        for (set, (wanted, told)) in sets.into_iter().zip(WANTED.into_iter().zip(TOLD)).filter(|(set, _)| !set.is_null()) {
+            for index in 0..(count.max(0) as usize).div_ceil(64) {
+                (set as *mut u64).add(index).write(0);
+            }
+            for poll in fds.iter().filter(|p| p.events & wanted != 0 && p.revents & told != 0) {
+                let (index, bit) = place(poll.fd);
+                *(set as *mut u64).add(index) |= bit;
+                found += 1;
+            }
+        }
+        found
+    }
+}
+
+unsafe extern "C" fn select_some(
+    count: c_int,
+    readable: *mut fd_set,
+    writable: *mut fd_set,
+    exceptional: *mut fd_set,
+    limit: *mut timeval,
+) -> c_int {
+    // SAFETY: the program's arguments.
+    unsafe {
+        let timeout = limit.as_ref().map(|t| {
+            (t.tv_sec.max(0) as u64).saturating_mul(SECOND).saturating_add((t.tv_usec.max(0) as u64).saturating_mul(1000))
+        });
+        let begin = time::now();
+        let answer = select_with(count, [readable, writable, exceptional], timeout);
+        if let (Some(limit), Some(timeout)) = (limit.as_mut(), timeout) {
+            // The kernel says how much is left.
+            let left = timeout.saturating_sub(time::now().saturating_sub(begin));
+            *limit = timeval { tv_sec: (left / SECOND) as i64, tv_usec: (left % SECOND / 1000) as i64 };
+        }
+        c_result(answer) as c_int
+    }
+}
+
+unsafe extern "C" fn select_masked(
+    count: c_int,
+    readable: *mut fd_set,
+    writable: *mut fd_set,
+    exceptional: *mut fd_set,
+    limit: *const timespec,
+    set: *const sigset_t,
+) -> c_int {
+    // SAFETY: the program's arguments.
+    unsafe {
+        let sets = [readable, writable, exceptional];
+        c_result(signals::with_mask(mask(set), || select_with(count, sets, span(limit)))) as c_int
+    }
+}
+
+unsafe extern "C" fn make_sized(size: c_int) -> c_int {
+    if size <= 0 {
+        return fail(EINVAL);
+    }
+    // SAFETY: what the program asks for.
+    unsafe { make(0) }
+}
+
+unsafe extern "C" fn make(flags: c_int) -> c_int {
+    // SAFETY: what the program asks for.
+    let fd = c_result(unsafe { call!(libc::SYS_epoll_create1, flags) }) as c_int;
+    if fd >= 0 {
+        let object = objects::create(0, ObjectKind::Descriptor, 1);
+        let d = descriptors();
+        d.epolls.push(Epoll { fd, object, version: 0, interests: Vec::new() });
+        let number = d.epolls.len() - 1;
+        insert(fd, Entry::new(Kind::Epoll(number)));
+    }
+    fd
+}
+
+fn number_of(fd: c_int) -> Option<usize> {
+    match entry(fd)?.kind {
+        Kind::Epoll(number) => Some(number),
+        _ => None,
+    }
+}
+
+unsafe extern "C" fn change_interest(set: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
+    let Some(number) = number_of(set) else {
+        // SAFETY: what the program asks for.
+        return c_result(unsafe { call!(libc::SYS_epoll_ctl, set, operation, fd, event) }) as c_int;
+    };
+    change(descriptors().epolls[number].object);
+    // SAFETY: the program's argument, which the kernel reads too; it need not be there when an interest is given up.
+    let (result, events, data) = unsafe {
+        let result = call!(libc::SYS_epoll_ctl, set, operation, fd, event);
+        if event.is_null() { (result, 0, 0) } else { (result, (*event).events, (*event).u64) }
+    };
+    if result < 0 {
+        return c_result(result) as c_int;
+    }
+    let group = entry(fd).and_then(|e| e.group);
+    let once = events & (libc::EPOLLET | libc::EPOLLONESHOT) as u32 != 0 && operation != libc::EPOLL_CTL_DEL;
+    let epoll = &mut descriptors().epolls[number];
+    epoll.forget(fd);
+    epoll.version += 1;
+    if operation != libc::EPOLL_CTL_DEL {
+        epoll.interests.push(Interest { fd, events, data, edge: None });
+    }
+    let epoll = &descriptors().epolls[number];
+    tell(epoll.object, 1 << (epoll.version % 64));
+    if let (true, Some(group)) = (once, group) {
+        change(object_of(group));
+        let d = descriptors();
+        let used = d.epolls.iter().flat_map(|e| &e.interests);
+        let used = used.filter(|i| entry(i.fd).and_then(|e| e.group) == Some(group)).filter_map(|i| i.edge);
+        let used = used.fold(0u64, |mask, edge| mask | 1 << edge);
+        let Some(edge) = (FIRST_EDGE..64).find(|e| used >> e & 1 == 0) else {
+            engine::refuse(format_args!("a descriptor is in too many poll sets"));
+        };
+        if let Some(interest) = d.epolls[number].interests.iter_mut().find(|i| i.fd == fd) {
+            interest.edge = Some(edge);
+        }
+        refresh(group);
+    }
+    0
+}
+
+fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64>) -> isize {
+    // SAFETY: the program's memory.
+    let direct = |milliseconds: i64| unsafe { call!(libc::SYS_epoll_wait, set, out, most, milliseconds) };
+    let real = timeout.map_or(-1, |t| t.div_ceil(MILLISECOND) as i64);
+    let Some(number) = number_of(set) else { return direct(real) };
+    if most <= 0 {
+        return -(EINVAL as isize);
+    }
+    let ask = || {
+        let mut count = direct(0);
+        for interest in &descriptors().epolls[number].interests {
+            if (0..most as isize).contains(&count) && interest.events & IN as u32 != 0 && timers::has_expired(interest.fd) {
+                // SAFETY: there is room.
+                unsafe { out.offset(count).write_unaligned(epoll_event { events: libc::EPOLLIN as u32, u64: interest.data }) };
+                count += 1;
+            }
+        }
+        count
+    };
+    let answer = wait_until(timeout, |g| g.add_epoll(number), || super::ask(set, libc::POLLIN, 0) != 0, ask);
+    if answer == isize::MIN { direct(real) } else { answer }
+}
+
+unsafe extern "C" fn wait_for(set: c_int, out: *mut epoll_event, most: c_int, timeout: c_int) -> c_int {
+    c_result(wait_with(set, out, most, u64::try_from(timeout).ok().map(|t| t * MILLISECOND))) as c_int
+}
+
+unsafe extern "C" fn wait_masked(
+    set: c_int,
+    out: *mut epoll_event,
+    most: c_int,
+    timeout: c_int,
+    signals_blocked: *const sigset_t,
+) -> c_int {
+    let timeout = u64::try_from(timeout).ok().map(|t| t * MILLISECOND);
+    // SAFETY: the program's arguments.
+    c_result(signals::with_mask(unsafe { mask(signals_blocked) }, || wait_with(set, out, most, timeout))) as c_int
+}
+
+unsafe extern "C" fn wait_masked_exactly(
+    set: c_int,
+    out: *mut epoll_event,
+    most: c_int,
+    limit: *const timespec,
+    signals_blocked: *const c_void,
+) -> c_int {
+    // SAFETY: the program's arguments.
+    unsafe {
+        let mask = mask(signals_blocked as *const sigset_t);
+        c_result(signals::with_mask(mask, || wait_with(set, out, most, span(limit)))) as c_int
+    }
+}

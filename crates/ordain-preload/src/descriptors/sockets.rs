@@ -1,0 +1,311 @@
+//! Sockets that are connected inside the program: Unix and loopback ones. Connections to other processes go straight through.
+//!
+//! A listener and each connection are a group of their own; connections are accepted in the order in which they were made, so which
+//! ends belong together is known. All sockets for datagrams share one object, because anyone may send to anyone.
+
+use super::{
+    ADDRESSES, DATAGRAMS, Entry, IN, Kind, MOST_ENDS, OUT, ask, await_end, change, create_group, descriptors, entry, entry_mut,
+    fail, insert, is_nonblocking, new_group, object_of, refresh, transfer,
+};
+use crate::context::interpose;
+use crate::engine::{self, step};
+use crate::objects;
+use crate::real::c_result;
+use crate::sys::call;
+use alloc::vec::Vec;
+use core::ffi::{c_int, c_void};
+use libc::{
+    AF_INET, AF_INET6, AF_UNIX, EADDRINUSE, EAGAIN, ECONNREFUSED, EINPROGRESS, SOCK_STREAM, SOL_SOCKET, sockaddr, socklen_t, timeval,
+};
+use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation};
+
+/// Where ports are given out to those who want any.
+const FIRST_PORT: u16 = 23_000;
+
+interpose! {
+    socket => make;
+    bind => give_address;
+    listen => begin_listening;
+    accept => accept_one; accept4 => accept_with;
+    connect => connect_to; __connect => connect_to;
+    shutdown => shut_down;
+    setsockopt => set_option;
+}
+
+/// The object that orders who listens where.
+fn addresses() -> ObjectId {
+    if let Some(object) = descriptors().addresses {
+        return object;
+    }
+    let object = objects::find(ADDRESSES, ObjectKind::Descriptor, 0);
+    descriptors().addresses = Some(object);
+    object
+}
+
+/// The group of all sockets for datagrams.
+fn datagrams() -> usize {
+    if let Some(group) = descriptors().datagrams {
+        return group;
+    }
+    let group = new_group(objects::find(DATAGRAMS, ObjectKind::Descriptor, 0));
+    descriptors().datagrams = Some(group);
+    group
+}
+
+unsafe extern "C" fn make(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+    // SAFETY: what the program asks for.
+    let fd = c_result(unsafe { call!(libc::SYS_socket, domain, kind, protocol) }) as c_int;
+    if fd < 0 || !matches!(domain, AF_UNIX | AF_INET | AF_INET6) {
+        return fd;
+    }
+    let stream = kind & 0xf == SOCK_STREAM;
+    let mut entry = Entry { stream, ..Entry::new(Kind::Socket) };
+    if kind & 0xf == libc::SOCK_DGRAM {
+        let group = datagrams();
+        change(object_of(group));
+        let ends = &descriptors().groups[group].ends;
+        entry.end = ends.iter().position(|fds| fds.is_empty()).unwrap_or(ends.len());
+        if entry.end >= MOST_ENDS {
+            engine::refuse(format_args!("the program has more than {MOST_ENDS} sockets for datagrams at a time"));
+        }
+        entry.group = Some(group);
+        insert(fd, entry);
+        refresh(group);
+        return fd;
+    }
+    if domain != AF_UNIX {
+        // Connections of earlier executions must not be in the way.
+        let yes: c_int = 1;
+        // SAFETY: an option of the new socket.
+        unsafe { call!(libc::SYS_setsockopt, fd, SOL_SOCKET, libc::SO_REUSEADDR, &raw const yes, 4) };
+    }
+    insert(fd, entry);
+    fd
+}
+
+unsafe fn bytes(address: *const sockaddr, length: socklen_t) -> Vec<u8> {
+    if address.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the program's address.
+    unsafe { core::slice::from_raw_parts(address as *const u8, (length as usize).min(128)) }.to_vec()
+}
+
+fn family(address: &[u8]) -> c_int {
+    match address {
+        [low, high, ..] => c_int::from(u16::from_le_bytes([*low, *high])),
+        _ => 0,
+    }
+}
+
+/// The name of a Unix socket, without what follows it.
+fn name(address: &[u8]) -> &[u8] {
+    match address.get(2..) {
+        Some([0, rest @ ..]) => rest,
+        Some(path) => path.split(|c| *c == 0).next().unwrap_or(&[]),
+        None => &[],
+    }
+}
+
+/// Whether who connects to `to` reaches who listens at `at`.
+fn reaches(to: &[u8], at: &[u8]) -> bool {
+    if family(to) == AF_UNIX {
+        return family(at) == AF_UNIX && name(to) == name(at);
+    }
+    let port = |a: &[u8]| a.get(2..4).map(<[u8]>::to_vec);
+    if !matches!(family(to), AF_INET | AF_INET6) || family(at) == AF_UNIX || port(to) != port(at) {
+        return false;
+    }
+    // Ports are given out once; only the address of another machine with the same port must not match.
+    let address = |a: &[u8]| if family(a) == AF_INET { a.get(4..8).map(<[u8]>::to_vec) } else { a.get(8..24).map(<[u8]>::to_vec) };
+    let own = |a: &[u8]| match address(a).as_deref() {
+        Some([0, 0, 0, 0] | [127, ..]) => true,
+        Some(six) if six.len() == 16 => six[..15].iter().all(|b| *b == 0) || six[..12] == *b"\0\0\0\0\0\0\0\0\0\0\xff\xff",
+        _ => false,
+    };
+    own(to) || address(to) == address(at)
+}
+
+unsafe extern "C" fn give_address(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+    if entry(fd).is_none_or(|e| e.kind != Kind::Socket) {
+        // SAFETY: what the program asks for.
+        return c_result(unsafe { call!(libc::SYS_bind, fd, address, length) }) as c_int;
+    }
+    change(addresses());
+    // SAFETY: what the program asks for.
+    unsafe {
+        let mut wanted = bytes(address, length);
+        if matches!(family(&wanted), AF_INET | AF_INET6) && wanted.get(2..4) == Some(&[0, 0]) {
+            return c_result(bind_any(fd, &mut wanted)) as c_int;
+        }
+        let mut result = call!(libc::SYS_bind, fd, address, length);
+        if result == -(EADDRINUSE as isize) && is_left_over(fd, &wanted) {
+            let path = name(&wanted).to_vec();
+            let path = alloc::ffi::CString::new(path).unwrap_or_default();
+            call!(libc::SYS_unlink, path.as_ptr());
+            result = call!(libc::SYS_bind, fd, address, length);
+        }
+        c_result(result) as c_int
+    }
+}
+
+/// Binds to a port that is the same in every execution, if others leave it free.
+unsafe fn bind_any(fd: c_int, address: &mut [u8]) -> isize {
+    for _ in 0..1000 {
+        let d = descriptors();
+        let port = FIRST_PORT + d.next_port % 8000;
+        d.next_port += 1;
+        address[2..4].copy_from_slice(&port.to_be_bytes());
+        // SAFETY: an address of our own.
+        let result = unsafe { call!(libc::SYS_bind, fd, address.as_ptr(), address.len()) };
+        if result != -(EADDRINUSE as isize) {
+            return result;
+        }
+    }
+    -(EADDRINUSE as isize)
+}
+
+/// Whether the name of a Unix socket is there only because an earlier execution has made it: nobody listens there.
+unsafe fn is_left_over(fd: c_int, address: &[u8]) -> bool {
+    if family(address) != AF_UNIX || address.get(2).is_none_or(|c| *c == 0) {
+        return false;
+    }
+    let bound = |g: &super::Group| name(&g.address) == name(address);
+    if descriptors().groups.iter().any(bound) {
+        return false;
+    }
+    // SAFETY: a socket of our own that asks whether someone is there.
+    unsafe {
+        let mut kind: c_int = SOCK_STREAM;
+        let mut size: socklen_t = 4;
+        call!(libc::SYS_getsockopt, fd, SOL_SOCKET, libc::SO_TYPE, &raw mut kind, &raw mut size);
+        let probe = call!(libc::SYS_socket, AF_UNIX, kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0);
+        let answer = call!(libc::SYS_connect, probe, address.as_ptr(), address.len());
+        call!(crate::sys::SYS_close, probe);
+        answer == -(ECONNREFUSED as isize)
+    }
+}
+
+unsafe extern "C" fn begin_listening(fd: c_int, backlog: c_int) -> c_int {
+    if entry(fd).is_some_and(|e| e.kind == Kind::Socket && e.group.is_none()) {
+        change(addresses());
+    }
+    // SAFETY: what the program asks for.
+    let result = unsafe { call!(libc::SYS_listen, fd, backlog) };
+    match entry(fd) {
+        Some(known) if result == 0 && known.kind == Kind::Socket && known.group.is_none() => {
+            let group = create_group();
+            let mut address = alloc::vec![0u8; 128];
+            let mut length: socklen_t = 128;
+            // SAFETY: fills in the address.
+            unsafe { call!(libc::SYS_getsockname, fd, address.as_mut_ptr(), &raw mut length) };
+            address.truncate(length as usize);
+            let g = &mut descriptors().groups[group];
+            (g.listens, g.backlog) = (true, backlog.clamp(0, 4096) as usize);
+            g.slow = family(&address) != AF_UNIX;
+            g.address = address;
+            insert(fd, Entry { kind: Kind::Listener, group: Some(group), ..known });
+            refresh(group);
+        }
+        _ => {}
+    }
+    c_result(result) as c_int
+}
+
+unsafe extern "C" fn connect_to(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+    // SAFETY: what the program asks for.
+    unsafe {
+        let direct = || c_result(call!(libc::SYS_connect, fd, address, length)) as c_int;
+        let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket && e.group.is_none()) else { return direct() };
+        let wanted = bytes(address, length);
+        step(Operation::Load { cell: addresses(), order: MemoryOrder::SeqCst });
+        let listens = |g: &super::Group| g.listens && g.ends.iter().any(|e| !e.is_empty()) && reaches(&wanted, &g.address);
+        let Some(listener) = descriptors().groups.iter().position(listens) else {
+            let result = direct();
+            if result == 0 {
+                // It is connected to another process, or not to anyone in this program.
+                super::remove(fd);
+            }
+            return result;
+        };
+        let tries = is_nonblocking(fd);
+        let room = Entry { group: Some(listener), end: 0, ..known };
+        if let Err(error) = await_end(&room, OUT, tries, known.limits[1]) {
+            return fail(error);
+        }
+        let result = call!(libc::SYS_connect, fd, address, length);
+        if result == 0 || result == -(EINPROGRESS as isize) {
+            let group = create_group();
+            descriptors().groups[group].slow = descriptors().groups[listener].slow;
+            insert(fd, Entry { group: Some(group), end: 0, ..known });
+            let g = &mut descriptors().groups[listener];
+            g.queue.push(group);
+            if let (true, Some(listening)) = (g.slow, g.ends.first().and_then(|fds| fds.first())) {
+                ask(*listening, libc::POLLIN, 50);
+                ask(fd, libc::POLLOUT, 50);
+            }
+            refresh(group);
+        }
+        refresh(listener);
+        c_result(result) as c_int
+    }
+}
+
+unsafe extern "C" fn accept_one(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    // SAFETY: what the program asks for.
+    unsafe { accept_with(fd, address, length, 0) }
+}
+
+unsafe extern "C" fn accept_with(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
+    // SAFETY: what the program asks for.
+    unsafe {
+        let accept = || call!(libc::SYS_accept4, fd, address, length, flags);
+        let Some((known, listener)) = entry(fd).filter(|e| e.kind == Kind::Listener).and_then(|e| Some((e, e.group?))) else {
+            return c_result(accept()) as c_int;
+        };
+        let tries = is_nonblocking(fd);
+        if let Err(error) = await_end(&known, IN | super::HUP, tries, known.limits[0]) {
+            return fail(error);
+        }
+        if !tries && ask(fd, libc::POLLIN, 50) == 0 {
+            return fail(EAGAIN);
+        }
+        let new = accept();
+        if new >= 0 && !descriptors().groups[listener].queue.is_empty() {
+            let group = descriptors().groups[listener].queue.remove(0);
+            refresh(listener);
+            change(object_of(group));
+            insert(new as c_int, Entry { kind: Kind::Socket, group: Some(group), end: 1, limits: [0; 2], ..known });
+            refresh(group);
+        } else {
+            refresh(listener);
+        }
+        c_result(new) as c_int
+    }
+}
+
+unsafe extern "C" fn shut_down(fd: c_int, how: c_int) -> c_int {
+    c_result(transfer::shut(fd, how)) as c_int
+}
+
+unsafe extern "C" fn set_option(fd: c_int, level: c_int, option: c_int, value: *const c_void, length: socklen_t) -> c_int {
+    // SAFETY: what the program asks for.
+    unsafe {
+        let result = call!(libc::SYS_setsockopt, fd, level, option, value, length);
+        let which = match option {
+            libc::SO_RCVTIMEO => 0,
+            libc::SO_SNDTIMEO => 1,
+            _ => 2,
+        };
+        if result == 0 && level == SOL_SOCKET && which < 2 && length as usize >= size_of::<timeval>() {
+            let limit = (value as *const timeval).read_unaligned();
+            let nanoseconds = (limit.tv_sec.max(0) as u64)
+                .saturating_mul(1_000_000_000)
+                .saturating_add((limit.tv_usec.max(0) as u64).saturating_mul(1000));
+            if let Some(known) = entry_mut(fd) {
+                known.limits[which] = nanoseconds;
+            }
+        }
+        c_result(result) as c_int
+    }
+}

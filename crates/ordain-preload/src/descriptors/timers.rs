@@ -1,0 +1,139 @@
+//! Timers with a descriptor, in virtual time: the kernel's timer is never set. A timer expires when a wait for it does, and that may
+//! be at any moment, as with all waits for a time.
+
+use super::{Entry, IN, Kind, change, create_group, descriptors, entry, fail, insert, is_nonblocking, object_of, refresh};
+use crate::context::interpose;
+use crate::engine::step;
+use crate::real::c_result;
+use crate::signals;
+use crate::sys::call;
+use crate::threads;
+use crate::time;
+use core::ffi::c_int;
+use libc::{EAGAIN, EBADF, EINTR, EINVAL, itimerspec, msghdr, timespec};
+use ordain_model::{Operation, Outcome, Wait};
+
+const SECOND: u64 = 1_000_000_000;
+
+interpose! {
+    timerfd_create => make;
+    timerfd_settime => set;
+    timerfd_gettime => get;
+}
+
+unsafe extern "C" fn make(clock: c_int, flags: c_int) -> c_int {
+    // SAFETY: what the program asks for.
+    let fd = c_result(unsafe { call!(libc::SYS_timerfd_create, clock, flags) }) as c_int;
+    if fd >= 0 {
+        let group = create_group();
+        descriptors().groups[group].times = true;
+        insert(fd, Entry { group: Some(group), ..Entry::new(Kind::Timer) });
+    }
+    fd
+}
+
+fn group_of(fd: c_int) -> Option<usize> {
+    entry(fd).filter(|e| e.kind == Kind::Timer).and_then(|e| e.group)
+}
+
+fn span(time: &timespec) -> u64 {
+    (time.tv_sec.max(0) as u64).saturating_mul(SECOND).saturating_add(time.tv_nsec.max(0) as u64)
+}
+
+fn value(timer: Option<(u64, u64)>) -> itimerspec {
+    let show = |n: u64| timespec { tv_sec: (n / SECOND) as i64, tv_nsec: (n % SECOND) as i64 };
+    let now = time::now();
+    let (left, interval) = timer.map_or((0, 0), |(when, interval)| (when.saturating_sub(now).max(1), interval));
+    itimerspec { it_interval: show(interval), it_value: show(left) }
+}
+
+unsafe extern "C" fn set(fd: c_int, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
+    let Some(group) = group_of(fd) else { return fail(if entry(fd).is_some() { EINVAL } else { EBADF }) };
+    change(object_of(group));
+    // SAFETY: the program's arguments.
+    unsafe {
+        if !old.is_null() {
+            *old = value(descriptors().groups[group].timer);
+        }
+        let (first, interval) = (span(&(*new).it_value), span(&(*new).it_interval));
+        let when = if flags & libc::TFD_TIMER_ABSTIME != 0 { first } else { time::now().saturating_add(first) };
+        let timer = &mut descriptors().groups[group];
+        timer.timer = (first != 0).then_some((when, interval));
+        timer.expired = 0;
+    }
+    refresh(group);
+    0
+}
+
+unsafe extern "C" fn get(fd: c_int, out: *mut itimerspec) -> c_int {
+    let Some(group) = group_of(fd) else { return fail(if entry(fd).is_some() { EINVAL } else { EBADF }) };
+    // SAFETY: the program wants to know.
+    unsafe { *out = value(descriptors().groups[group].timer) };
+    0
+}
+
+/// When a timer expires next.
+pub(super) fn deadline(group: usize) -> Option<u64> {
+    descriptors().groups.get(group)?.timer.map(|t| t.0)
+}
+
+/// Lets a timer expire: a step of its own.
+pub(super) fn expire(group: usize) {
+    change(object_of(group));
+    let now = time::now();
+    let timer = &mut descriptors().groups[group];
+    let Some((when, interval)) = timer.timer else { return };
+    if when > now {
+        time::advance(when - now);
+    }
+    timer.expired += 1;
+    timer.timer = (interval != 0).then_some((when.saturating_add(interval), interval));
+    refresh(group);
+}
+
+/// Waits until the timer has expired, and says how often it has.
+pub(super) unsafe fn read(fd: c_int, known: &Entry, message: &mut msghdr) -> isize {
+    let Some(group) = known.group else { return -(EBADF as isize) };
+    // SAFETY: the program's memory.
+    let piece = unsafe { &*message.msg_iov };
+    if message.msg_iovlen != 1 || piece.iov_len < 8 {
+        return -(EINVAL as isize);
+    }
+    let tries = is_nonblocking(fd);
+    loop {
+        let when = deadline(group);
+        if when.is_some_and(|w| w <= time::now()) {
+            expire(group);
+        }
+        let wait = match when {
+            _ if tries => Wait::Try,
+            Some(when) => {
+                time::wait_at_most(when.saturating_sub(time::now()));
+                Wait::Timed
+            }
+            None => Wait::Interruptible,
+        };
+        match step(Operation::Await { object: object_of(group), mask: IN, wait }) {
+            Outcome::INTERRUPTED => {
+                threads::interrupted();
+                if !signals::goes_on() {
+                    return -(EINTR as isize);
+                }
+            }
+            Outcome::FAILED if wait == Wait::Try => return -(EAGAIN as isize),
+            Outcome::FAILED => expire(group),
+            _ => {
+                let count = core::mem::take(&mut descriptors().groups[group].expired);
+                // SAFETY: the program's memory.
+                unsafe { (piece.iov_base as *mut u64).write_unaligned(count.max(1)) };
+                refresh(group);
+                return 8;
+            }
+        }
+    }
+}
+
+/// Whether a timer has expired and was not read.
+pub(super) fn has_expired(fd: c_int) -> bool {
+    group_of(fd).is_some_and(|group| descriptors().groups[group].expired != 0)
+}

@@ -1,0 +1,400 @@
+//! Reading and writing.
+
+use super::{Entry, HUP, IN, Kind, OUT, await_end, change, entry, insert, is_nonblocking, object_of, refresh, settle, stall, timers};
+use crate::context::interpose;
+use crate::real::c_result;
+use crate::signals;
+use crate::sys::{self, call};
+use crate::time;
+use alloc::vec::Vec;
+use core::ffi::{c_int, c_void};
+use libc::{EAGAIN, EPIPE, MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_WAITALL, iovec, msghdr, sockaddr, socklen_t};
+
+/// What fits into a pipe that has room at all.
+const PIPE_BUF: usize = 4096;
+
+interpose! {
+    read => read_one; __read => read_one; __read_chk => read_checked; readv => read_many;
+    write => write_one; __write => write_one; writev => write_many;
+    eventfd_read => read_event; eventfd_write => write_event;
+    recv => receive; __recv_chk => receive_checked; recvfrom => receive_from; __recvfrom_chk => receive_from_checked;
+    recvmsg => receive_message;
+    send => send_one; __send => send_one; sendto => send_to; sendmsg => send_message;
+}
+
+/// A message of one piece.
+fn message(piece: &mut iovec) -> msghdr {
+    // SAFETY: zeroes are a message without anything.
+    let mut message: msghdr = unsafe { core::mem::zeroed() };
+    message.msg_iov = piece;
+    message.msg_iovlen = 1;
+    message
+}
+
+/// Makes a system call that does not wait, whatever the descriptor is set to.
+unsafe fn without_waiting(fd: c_int, f: impl FnOnce() -> isize) -> isize {
+    // SAFETY: changes flags of the program's descriptor and puts them back before anyone else runs.
+    unsafe {
+        let flags = call!(sys::SYS_fcntl, fd, libc::F_GETFL);
+        if flags < 0 || flags & libc::O_NONBLOCK as isize != 0 {
+            return f();
+        }
+        call!(sys::SYS_fcntl, fd, libc::F_SETFL, flags | libc::O_NONBLOCK as isize);
+        let result = f();
+        call!(sys::SYS_fcntl, fd, libc::F_SETFL, flags);
+        result
+    }
+}
+
+/// Receives from a descriptor on which threads wait for each other.
+unsafe fn take(fd: c_int, known: &Entry, message: &mut msghdr, flags: c_int) -> isize {
+    if known.kind == Kind::Timer {
+        // SAFETY: the program's memory.
+        return unsafe { timers::read(fd, known, message) };
+    }
+    let Some(group) = known.group else {
+        // SAFETY: not connected: an error, without waiting.
+        return unsafe { take_now(fd, known, message, flags) };
+    };
+    let tries = flags & MSG_DONTWAIT != 0 || is_nonblocking(fd);
+    loop {
+        if let Err(error) = await_end(known, IN | HUP, tries, known.limits[0]) {
+            return -(error as isize);
+        }
+        // SAFETY: the program's memory.
+        let result = unsafe { take_now(fd, known, message, flags) };
+        if result == -(EAGAIN as isize) && !tries {
+            stall(known, IN | HUP);
+            continue;
+        }
+        refresh(group);
+        return result;
+    }
+}
+
+unsafe fn take_now(fd: c_int, known: &Entry, message: &mut msghdr, flags: c_int) -> isize {
+    // SAFETY: the program's memory.
+    unsafe {
+        if known.kind == Kind::Socket {
+            call!(libc::SYS_recvmsg, fd, message as *mut msghdr, flags | MSG_DONTWAIT)
+        } else {
+            call!(libc::SYS_readv, fd, message.msg_iov, message.msg_iovlen)
+        }
+    }
+}
+
+/// Sends to a descriptor on which threads wait for each other.
+unsafe fn give(fd: c_int, known: &Entry, message: &msghdr, flags: c_int) -> isize {
+    // SAFETY: the program's pieces.
+    let pieces = unsafe { core::slice::from_raw_parts(message.msg_iov, message.msg_iovlen) };
+    let Some(group) = known.group else {
+        // SAFETY: not connected: an error, without waiting.
+        return broken(unsafe { give_now(fd, known, message, flags) }, flags);
+    };
+    let tries = flags & MSG_DONTWAIT != 0 || is_nonblocking(fd);
+    let mut left: Vec<iovec> = pieces.to_vec();
+    let mut rest = *message;
+    let mut done = 0;
+    loop {
+        if let Err(error) = await_end(known, OUT | HUP, tries, known.limits[1]) {
+            return if done > 0 { done } else { -(error as isize) };
+        }
+        rest.msg_iov = left.as_mut_ptr();
+        rest.msg_iovlen = left.len();
+        // SAFETY: the program's memory.
+        let result = unsafe { give_now(fd, known, &rest, flags) };
+        if result == -(EAGAIN as isize) && !tries {
+            stall(known, OUT | HUP);
+            continue;
+        }
+        if result > 0 {
+            settle(group, known.end, libc::POLLIN);
+        }
+        refresh(group);
+        if result < 0 {
+            return if done > 0 { done } else { broken(result, flags) };
+        }
+        done += result;
+        advance(&mut left, result as usize);
+        if left.is_empty() || tries || !known.stream {
+            return done;
+        }
+        // What comes with the message has gone with its first part.
+        (rest.msg_control, rest.msg_controllen) = (core::ptr::null_mut(), 0);
+    }
+}
+
+/// Leaves out what was sent.
+fn advance(pieces: &mut Vec<iovec>, mut count: usize) {
+    while let Some(first) = pieces.first_mut() {
+        if first.iov_len > count {
+            // SAFETY: within the piece.
+            first.iov_base = unsafe { (first.iov_base as *mut u8).add(count) } as *mut c_void;
+            first.iov_len -= count;
+            return;
+        }
+        count -= first.iov_len;
+        pieces.remove(0);
+    }
+}
+
+unsafe fn give_now(fd: c_int, known: &Entry, message: &msghdr, flags: c_int) -> isize {
+    // SAFETY: the program's memory.
+    unsafe {
+        if known.kind == Kind::Socket {
+            return call!(libc::SYS_sendmsg, fd, message as *const msghdr, flags | MSG_DONTWAIT | MSG_NOSIGNAL);
+        }
+        let pieces = core::slice::from_raw_parts(message.msg_iov, message.msg_iovlen);
+        let size: usize = pieces.iter().map(|p| p.iov_len).sum();
+        let write = || call!(libc::SYS_writev, fd, message.msg_iov, message.msg_iovlen);
+        if known.kind == Kind::Pipe && size <= PIPE_BUF { write() } else { without_waiting(fd, write) }
+    }
+}
+
+/// What a system call for writing has returned, after the signal that comes with a broken pipe.
+fn broken(result: isize, flags: c_int) -> isize {
+    if result == -(EPIPE as isize) && flags & MSG_NOSIGNAL == 0 {
+        signals::break_pipe();
+    }
+    result
+}
+
+/// Whether an end is for reading or for writing at all; else the kernel says what is wrong.
+fn is_for(known: &Entry, writes: bool) -> bool {
+    known.kind != Kind::Pipe || (known.end == 1) == writes
+}
+
+unsafe fn read_pieces(fd: c_int, pieces: *mut iovec, count: usize) -> isize {
+    // SAFETY: the program's memory.
+    unsafe {
+        match entry(fd) {
+            Some(Entry { kind: Kind::Random, .. }) => {
+                let pieces = core::slice::from_raw_parts(pieces, count);
+                pieces.iter().for_each(|p| time::fill_random(p.iov_base, p.iov_len));
+                pieces.iter().map(|p| p.iov_len as isize).sum()
+            }
+            Some(known) if known.group.is_some() && is_for(&known, false) => {
+                let mut message: msghdr = core::mem::zeroed();
+                (message.msg_iov, message.msg_iovlen) = (pieces, count);
+                take(fd, &known, &mut message, 0)
+            }
+            _ => call!(libc::SYS_readv, fd, pieces, count),
+        }
+    }
+}
+
+unsafe fn write_pieces(fd: c_int, pieces: *const iovec, count: usize) -> isize {
+    // SAFETY: the program's memory.
+    unsafe {
+        match entry(fd) {
+            Some(known) if known.group.is_some() && is_for(&known, true) => {
+                let mut message: msghdr = core::mem::zeroed();
+                (message.msg_iov, message.msg_iovlen) = (pieces as *mut iovec, count);
+                give(fd, &known, &message, 0)
+            }
+            _ => broken(call!(libc::SYS_writev, fd, pieces, count), 0),
+        }
+    }
+}
+
+unsafe extern "C" fn read_one(fd: c_int, room: *mut c_void, length: usize) -> isize {
+    // SAFETY: the program's memory.
+    unsafe {
+        if entry(fd).is_none() {
+            return c_result(call!(sys::SYS_read, fd, room, length));
+        }
+        let mut piece = iovec { iov_base: room, iov_len: length };
+        c_result(read_pieces(fd, &mut piece, 1))
+    }
+}
+
+unsafe extern "C" fn read_checked(fd: c_int, room: *mut c_void, length: usize, _size: usize) -> isize {
+    // SAFETY: the program's memory.
+    unsafe { read_one(fd, room, length) }
+}
+
+unsafe extern "C" fn read_many(fd: c_int, pieces: *mut iovec, count: c_int) -> isize {
+    // SAFETY: the program's memory.
+    c_result(unsafe { read_pieces(fd, pieces, count.max(0) as usize) })
+}
+
+unsafe extern "C" fn write_one(fd: c_int, bytes: *const c_void, length: usize) -> isize {
+    // SAFETY: the program's memory.
+    unsafe {
+        if entry(fd).is_none() {
+            return c_result(broken(call!(libc::SYS_write, fd, bytes, length), 0));
+        }
+        let piece = iovec { iov_base: bytes as *mut c_void, iov_len: length };
+        c_result(write_pieces(fd, &piece, 1))
+    }
+}
+
+unsafe extern "C" fn write_many(fd: c_int, pieces: *const iovec, count: c_int) -> isize {
+    // SAFETY: the program's memory.
+    c_result(unsafe { write_pieces(fd, pieces, count.max(0) as usize) })
+}
+
+unsafe extern "C" fn read_event(fd: c_int, value: *mut u64) -> c_int {
+    // SAFETY: the program's memory.
+    unsafe { if read_one(fd, value as *mut c_void, 8) == 8 { 0 } else { -1 } }
+}
+
+unsafe extern "C" fn write_event(fd: c_int, value: u64) -> c_int {
+    // SAFETY: a word of our own.
+    unsafe { if write_one(fd, (&raw const value) as *const c_void, 8) == 8 { 0 } else { -1 } }
+}
+
+unsafe fn receive_all(fd: c_int, message: &mut msghdr, flags: c_int) -> isize {
+    let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket) else {
+        // SAFETY: what the program asks for.
+        return unsafe { call!(libc::SYS_recvmsg, fd, message as *mut msghdr, flags) };
+    };
+    // SAFETY: the program's memory.
+    unsafe {
+        let mut result = take(fd, &known, message, flags & !MSG_WAITALL);
+        if flags & MSG_WAITALL != 0 && flags & MSG_PEEK == 0 && known.stream && result > 0 && message.msg_iovlen == 1 {
+            let whole = (*message.msg_iov).iov_len;
+            while (result as usize) < whole {
+                let base = ((*message.msg_iov).iov_base as *mut u8).add(result as usize) as *mut c_void;
+                let mut piece = iovec { iov_base: base, iov_len: whole - result as usize };
+                let more = take(fd, &known, &mut self::message(&mut piece), flags & !MSG_WAITALL);
+                if more <= 0 {
+                    break;
+                }
+                result += more;
+            }
+        }
+        result
+    }
+}
+
+unsafe extern "C" fn receive(fd: c_int, room: *mut c_void, length: usize, flags: c_int) -> isize {
+    // SAFETY: the program's memory.
+    unsafe { receive_from(fd, room, length, flags, core::ptr::null_mut(), core::ptr::null_mut()) }
+}
+
+unsafe extern "C" fn receive_checked(fd: c_int, room: *mut c_void, length: usize, _size: usize, flags: c_int) -> isize {
+    // SAFETY: the program's memory.
+    unsafe { receive(fd, room, length, flags) }
+}
+
+unsafe extern "C" fn receive_from(
+    fd: c_int,
+    room: *mut c_void,
+    length: usize,
+    flags: c_int,
+    from: *mut sockaddr,
+    from_length: *mut socklen_t,
+) -> isize {
+    let mut piece = iovec { iov_base: room, iov_len: length };
+    let mut message = message(&mut piece);
+    // SAFETY: the program's memory.
+    unsafe {
+        if !from.is_null() && !from_length.is_null() {
+            (message.msg_name, message.msg_namelen) = (from as *mut c_void, *from_length);
+        }
+        let result = receive_all(fd, &mut message, flags);
+        if result >= 0 && !from.is_null() && !from_length.is_null() {
+            *from_length = message.msg_namelen;
+        }
+        c_result(result)
+    }
+}
+
+unsafe extern "C" fn receive_from_checked(
+    fd: c_int,
+    room: *mut c_void,
+    length: usize,
+    _size: usize,
+    flags: c_int,
+    from: *mut sockaddr,
+    from_length: *mut socklen_t,
+) -> isize {
+    // SAFETY: the program's memory.
+    unsafe { receive_from(fd, room, length, flags, from, from_length) }
+}
+
+unsafe extern "C" fn receive_message(fd: c_int, message: *mut msghdr, flags: c_int) -> isize {
+    // SAFETY: the program's memory.
+    unsafe {
+        let result = receive_all(fd, &mut *message, flags);
+        if result >= 0 && (*message).msg_controllen != 0 {
+            adopt_received(&*message);
+        }
+        c_result(result)
+    }
+}
+
+/// Descriptors that came with a message are what they were where they came from.
+unsafe fn adopt_received(message: &msghdr) {
+    // SAFETY: what the kernel has filled in.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(message);
+        while !header.is_null() {
+            if (*header).cmsg_level == libc::SOL_SOCKET && (*header).cmsg_type == libc::SCM_RIGHTS {
+                let size = (*header).cmsg_len - libc::CMSG_LEN(0) as usize;
+                let fds = libc::CMSG_DATA(header) as *const c_int;
+                for i in 0..size / size_of::<c_int>() {
+                    let fd = fds.add(i).read_unaligned();
+                    if let Some(known) = super::files::same_opening(fd).and_then(entry) {
+                        insert(fd, known);
+                    }
+                }
+            }
+            header = libc::CMSG_NXTHDR(message, header);
+        }
+    }
+}
+
+unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
+    // SAFETY: the program's memory.
+    unsafe {
+        match entry(fd).filter(|e| e.kind == Kind::Socket) {
+            Some(known) => give(fd, &known, message, flags),
+            None => broken(call!(libc::SYS_sendmsg, fd, message as *const msghdr, flags | MSG_NOSIGNAL), flags),
+        }
+    }
+}
+
+unsafe extern "C" fn send_one(fd: c_int, bytes: *const c_void, length: usize, flags: c_int) -> isize {
+    // SAFETY: the program's memory.
+    unsafe { send_to(fd, bytes, length, flags, core::ptr::null(), 0) }
+}
+
+unsafe extern "C" fn send_to(
+    fd: c_int,
+    bytes: *const c_void,
+    length: usize,
+    flags: c_int,
+    to: *const sockaddr,
+    to_length: socklen_t,
+) -> isize {
+    let mut piece = iovec { iov_base: bytes as *mut c_void, iov_len: length };
+    let mut message = message(&mut piece);
+    if !to.is_null() {
+        (message.msg_name, message.msg_namelen) = (to as *mut c_void, to_length);
+    }
+    // SAFETY: the program's memory.
+    c_result(unsafe { send_all(fd, &message, flags) })
+}
+
+unsafe extern "C" fn send_message(fd: c_int, message: *const msghdr, flags: c_int) -> isize {
+    // SAFETY: the program's memory.
+    c_result(unsafe { send_all(fd, &*message, flags) })
+}
+
+/// Ends one direction or both, as a step.
+pub(super) fn shut(fd: c_int, how: c_int) -> isize {
+    let known = entry(fd);
+    let group = known.and_then(|e| e.group);
+    if let Some(group) = group {
+        change(object_of(group));
+    }
+    // SAFETY: what the program asks for.
+    let result = unsafe { call!(libc::SYS_shutdown, fd, how) };
+    if let (Some(group), Some(known)) = (group, known) {
+        settle(group, known.end, libc::POLLIN | libc::POLLRDHUP);
+        refresh(group);
+    }
+    result
+}

@@ -1,0 +1,200 @@
+//! Exploring inside the process: the search runs where the program runs, so that an execution costs no change of process.
+//!
+//! What the search knows is in memory of its own, which is read-only while the program runs: a program that writes wildly crashes
+//! instead. An execution is learned from what a second arbiter makes of its events, never from what the first one, whose memory
+//! the program could write to, believes.
+
+use crate::engine::{Engine, control, engine};
+use crate::heap;
+use crate::sys::call;
+use alloc::boxed::Box;
+use core::ops::ControlFlow;
+use core::sync::atomic::Ordering::Relaxed;
+use ordain_explore::strategy::{Bound, Bounded, Kind};
+use ordain_explore::{Coverage, Plan, Strategy, Target, search};
+use ordain_model::{End, Execution, Names, ThreadId};
+use ordain_wire::{Control, Ending, Follower, Lead, Status};
+
+/// The search of this process.
+struct Supervisor {
+    follower: Follower,
+    strategy: Box<dyn Strategy>,
+    /// What the launcher knows already: names, found objects, long loops.
+    told: (usize, usize, usize),
+    /// Runs one execution that has been prepared.
+    execute: fn(),
+    contradiction: Option<&'static str>,
+    visible: u32,
+    spin_held: bool,
+}
+
+static mut SUPERVISOR: *mut Supervisor = core::ptr::null_mut();
+
+struct Inside<'a>(&'a mut Supervisor);
+
+impl Target for Inside<'_> {
+    fn run(&mut self, plan: &mut Plan<'_>) {
+        let s = &mut *self.0;
+        let e = engine();
+        // SAFETY: the plan outlives the execution, and nobody else uses it meanwhile.
+        let shielded = unsafe { heap::outside(|| e.prepare(plan)) };
+        if shielded {
+            plan.restart();
+        }
+        heap::shield(shielded);
+        (s.execute)();
+        heap::unshield();
+        s.follower.begin();
+        let mut lead = Lead::Plan(plan);
+        let by = ended_by();
+        let followed = match shielded {
+            true => s.follower.feed(e.events(), &mut lead),
+            // The plan decided as it went, so it cannot be asked again.
+            false => s.follower.feed(e.events(), &mut Lead::Events),
+        };
+        let concluded = followed.and_then(|()| match shielded {
+            true => s.follower.conclude(by, &mut lead),
+            false if by.is_none() && e.was_cut() => {
+                s.follower.arbiter.finish_with(End::Cut);
+                Ok(())
+            }
+            false => s.follower.conclude(by, &mut Lead::Events),
+        });
+        if let Err(contradiction) = concluded {
+            s.contradiction = Some(contradiction.0);
+        }
+    }
+
+    fn execution(&self) -> &Execution {
+        self.0.follower.arbiter.execution()
+    }
+
+    fn names(&self) -> &Names {
+        self.0.follower.arbiter.names()
+    }
+}
+
+/// Which thread ended the execution, if not the model did, and whether in an orderly way.
+fn ended_by() -> Option<(ThreadId, bool)> {
+    let control = control();
+    match control.ending.load(Relaxed) {
+        Ending::MODEL => None,
+        Ending::EXIT => Some((ThreadId(control.culprit.load(Relaxed)), true)),
+        _ => Some((ThreadId(control.culprit.load(Relaxed)), false)),
+    }
+}
+
+/// Whether the launcher should hear of the last execution.
+fn is_worth_telling(execution: &Execution, control: &Control) -> bool {
+    let ended_well = match control.ending.load(Relaxed) {
+        Ending::MODEL => true,
+        Ending::EXIT => control.detail.load(Relaxed) == control.expected_status.load(Relaxed),
+        _ => false,
+    };
+    !ended_well || !execution.misuses.is_empty() || !matches!(execution.end, End::Complete | End::Cut)
+}
+
+/// Explores until the turn is over, something is worth telling, or nothing is left; leaves everything in the control words.
+pub fn explore(execute: fn()) {
+    heap::inside(|| {
+        // SAFETY: only the carrier comes here.
+        let s = unsafe {
+            if SUPERVISOR.is_null() {
+                SUPERVISOR = Box::into_raw(Box::new(Supervisor::new(execute)));
+            }
+            &mut *SUPERVISOR
+        };
+        s.explore();
+    });
+}
+
+fn now() -> u64 {
+    let mut time = [0u64; 2];
+    // SAFETY: the kernel fills it in.
+    unsafe { call!(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, time.as_mut_ptr()) };
+    time[0] * 1_000_000 + time[1] / 1000
+}
+
+impl Supervisor {
+    fn new(execute: fn()) -> Self {
+        let control = control();
+        let mut follower = Follower::new(Engine::options(control));
+        // What the engine has learned from the launcher; it cannot be wrong, because no execution has run under it yet.
+        let known = crate::process::known();
+        let _ = follower.adopt(&known);
+        let told = follower.extent();
+        let bound = control.bound.load(Relaxed);
+        let strategy: Box<dyn Strategy> = match control.bound_kind.load(Relaxed) {
+            1 => Box::new(Bounded::new(Bound::Preemptions(bound))),
+            2 => Box::new(Bounded::new(Bound::Delays(bound))),
+            _ => {
+                let kind = Kind::ALL.get(control.strategy.load(Relaxed) as usize).copied().unwrap_or_default();
+                kind.make(control.seed.load(Relaxed), control.depth.load(Relaxed) as usize)
+            }
+        };
+        Self { follower, strategy, told, execute, contradiction: None, visible: 0, spin_held: false }
+    }
+
+    fn explore(&mut self) {
+        let control = control();
+        let (most, time) = (control.most.load(Relaxed), control.time.load(Relaxed));
+        let started = now();
+        let (mut telling, mut restarted) = (false, false);
+        // The search has the strategy, and the target all the rest.
+        let mut strategy = core::mem::replace(&mut self.strategy, Box::new(Nothing));
+        let mut inside = Inside(self);
+        let summary = search(&mut inside, &mut *strategy, &mut |target, summary| {
+            let execution = target.execution();
+            restarted |= execution.learned;
+            telling = target.0.contradiction.is_some() || is_worth_telling(execution, control);
+            let visible = execution.steps.iter().filter(|s| s.op.is_synchronisation()).count() as u32;
+            let spin_held = execution.spin_held;
+            target.0.visible = target.0.visible.max(visible);
+            target.0.spin_held |= spin_held;
+            let over = summary.executions >= most || summary.executions % 64 == 0 && now() - started >= time;
+            if telling || over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        self.strategy = strategy;
+        if let Some(contradiction) = self.contradiction {
+            crate::engine::break_down(format_args!("the report of an execution contradicts the model: {contradiction}"));
+        }
+        control.executions.store(summary.executions, Relaxed);
+        control.blocked.store(summary.blocked, Relaxed);
+        control.steps.store(summary.steps, Relaxed);
+        control.most_threads.store(summary.threads as u32, Relaxed);
+        control.most_steps.store(summary.depth as u32, Relaxed);
+        control.most_visible.store(self.visible, Relaxed);
+        control.spin_held.store(self.spin_held.into(), Relaxed);
+        control.restarted.store(restarted.into(), Relaxed);
+        control.telling.store(telling.into(), Relaxed);
+        let exhausted = match (summary.exhausted, self.strategy.coverage()) {
+            (false, _) => 0,
+            (true, Coverage::Everything) => 1,
+            (true, Coverage::Bound) => 2,
+            (true, Coverage::Samples) => 3,
+        };
+        control.exhausted.store(exhausted, Relaxed);
+        if self.follower.extent() != self.told {
+            let (names, found, loops) = self.told;
+            self.told = self.follower.extent();
+            engine().write_known(&self.follower.known_since(names, found, loops));
+        } else {
+            control.names_length.store(0, Relaxed);
+        }
+        control.status.store(Status::EXPLORED, Relaxed);
+    }
+}
+
+/// Stands for the strategy while the search has it.
+struct Nothing;
+
+impl Strategy for Nothing {
+    fn plan(&mut self) -> Option<Plan<'_>> {
+        None
+    }
+    fn learn(&mut self, _execution: &Execution) {}
+    fn coverage(&self) -> Coverage {
+        Coverage::Samples
+    }
+    fn restart(&mut self) {}
+}

@@ -1,0 +1,257 @@
+//! Following an execution from its events: an arbiter of one's own comes to the same steps, or finds that they are not true.
+//!
+//! What is reported comes from memory that the program can write to. So nothing is taken over that the model does not confirm:
+//! names must be those that come out here, transitions must be enabled, and what a plan decides must be what happened.
+
+use crate::event::{Event, Known, Log};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use ordain_explore::Plan;
+use ordain_model::{Arbiter, End, ObjectId, ObjectKind, Operation, Options, Site, ThreadId, Transition};
+
+/// Who decides what happens.
+pub enum Lead<'a, 'b> {
+    /// A plan: what happened must be what it decides.
+    Plan(&'a mut Plan<'b>),
+    /// The events: whatever the model allows is believed.
+    Events,
+}
+
+/// What a report says that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contradiction(pub &'static str);
+
+/// Follows executions.
+pub struct Follower {
+    /// The arbiter.
+    pub arbiter: Arbiter,
+    /// Objects known by where they are.
+    found: BTreeMap<(u64, u32, u8), (ObjectId, ObjectKind)>,
+    /// The same, in order.
+    found_order: Vec<(u64, u32, ObjectKind, ObjectId)>,
+    members: Vec<(ObjectId, u64)>,
+    /// What was decided before the event came.
+    expected: Option<Transition>,
+    over: bool,
+}
+
+impl Follower {
+    /// Knows nothing yet.
+    pub fn new(options: Options) -> Self {
+        Self {
+            arbiter: Arbiter::new(options),
+            found: BTreeMap::new(),
+            found_order: Vec::new(),
+            members: Vec::new(),
+            expected: None,
+            over: false,
+        }
+    }
+
+    /// Begins an execution.
+    pub fn begin(&mut self) {
+        self.arbiter.begin();
+        self.members.clear();
+        self.expected = None;
+        self.over = false;
+    }
+
+    /// Whether the execution is over as far as the plan goes.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Decides for someone who asks; `None` ends the execution.
+    pub fn decide(&mut self, plan: &mut Plan<'_>) -> Option<Transition> {
+        self.expected = if self.over { None } else { plan.next(&mut self.arbiter) };
+        self.over |= self.expected.is_none();
+        self.expected
+    }
+
+    /// Follows the events in `bytes`.
+    pub fn feed(&mut self, mut bytes: &[u8], lead: &mut Lead<'_, '_>) -> Result<(), Contradiction> {
+        while !bytes.is_empty() && !self.over {
+            let Some((event, rest)) = Log::read(bytes) else {
+                return Err(Contradiction("what was reported cannot be read"));
+            };
+            bytes = rest;
+            self.follow(&event, lead)?;
+        }
+        Ok(())
+    }
+
+    fn is_alive(&self, thread: ThreadId) -> bool {
+        self.arbiter.alive().binary_search(&thread).is_ok()
+    }
+
+    fn follow(&mut self, event: &Event, lead: &mut Lead<'_, '_>) -> Result<(), Contradiction> {
+        let wrong = |what| Err(Contradiction(what));
+        match *event {
+            Event::Announce { thread, op, site } => {
+                if !self.is_alive(thread) || self.arbiter.pending(thread).is_some() {
+                    return wrong("a thread announces twice");
+                }
+                if let Operation::Spawn { child } = op
+                    && self.arbiter.next_child(thread) != child
+                {
+                    return wrong("a thread has another name");
+                }
+                if !op.is_known(self.arbiter.names()) {
+                    return wrong("an operation is about nothing");
+                }
+                self.arbiter.announce(thread, op, Site(site));
+            }
+            Event::Step { thread, choice } => return self.step(Transition { thread, choice }, lead),
+            Event::Create { thread, kind, initial, object } => {
+                if !self.is_alive(thread) || self.arbiter.create(thread, kind, initial) != object {
+                    return wrong("an object has another name");
+                }
+            }
+            Event::Found { address, generation, kind, initial, object } => {
+                let names = self.arbiter.names_mut();
+                let order = &mut self.found_order;
+                let entry = self.found.entry((address, generation, kind as u8)).or_insert_with(|| {
+                    let object = names.external(kind);
+                    order.push((address, generation, kind, object));
+                    (object, kind)
+                });
+                if entry.0 != object {
+                    return wrong("an object has another name");
+                }
+                self.arbiter.initialise(object, initial);
+            }
+            Event::PollMember { object, mask } => {
+                if object.index() >= self.arbiter.names().object_count() {
+                    return wrong("an object is unknown");
+                }
+                self.members.push((object, mask));
+            }
+            Event::CreatePoll { thread, set } => {
+                let members = core::mem::take(&mut self.members);
+                if !self.is_alive(thread) || self.arbiter.create_poll(thread, &members) != set {
+                    return wrong("a poll set has another name");
+                }
+            }
+            Event::Value { object, value } => {
+                if object.index() >= self.arbiter.execution().state.object_count() {
+                    return wrong("an object is unknown");
+                }
+                self.arbiter.set_value(object, value);
+            }
+            Event::Patience { thread, nanoseconds } => {
+                if !self.is_alive(thread) {
+                    return wrong("a thread is unknown");
+                }
+                self.arbiter.set_patience(thread, nanoseconds);
+            }
+            Event::Advance { thread, nanoseconds } => {
+                if !self.is_alive(thread) {
+                    return wrong("a thread is unknown");
+                }
+                self.arbiter.advance(thread, nanoseconds);
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, taken: Transition, lead: &mut Lead<'_, '_>) -> Result<(), Contradiction> {
+        let decided = match (self.expected.take(), lead) {
+            (Some(decided), _) => Some(decided),
+            (None, Lead::Plan(plan)) => plan.next(&mut self.arbiter),
+            (None, Lead::Events) => {
+                if taken.choice >= self.arbiter.choices(taken.thread) && self.arbiter.first_enabled() != Some(taken) {
+                    self.arbiter.release(taken.thread);
+                }
+                Some(taken).filter(|t| t.choice < self.arbiter.choices(t.thread))
+            }
+        };
+        match decided {
+            Some(decided) if decided == taken => {
+                self.arbiter.apply(taken);
+                Ok(())
+            }
+            Some(_) => Err(Contradiction("another thread went on")),
+            None => {
+                self.over = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// The execution has ended, by the model if `by` is not told, else by this thread, in the middle of something or, with
+    /// `orderly`, at its end.
+    pub fn conclude(
+        &mut self,
+        by: Option<(ThreadId, bool)>,
+        lead: &mut Lead<'_, '_>,
+    ) -> Result<(), Contradiction> {
+        if self.over {
+            return Ok(());
+        }
+        match by {
+            None => match lead {
+                Lead::Plan(plan) => {
+                    if plan.next(&mut self.arbiter).is_some() {
+                        return Err(Contradiction("it ended where the model goes on"));
+                    }
+                }
+                Lead::Events => {
+                    if self.arbiter.first_enabled().is_some() {
+                        // Ended by a plan that is not known here.
+                        self.arbiter.finish_with(End::Cut);
+                    } else {
+                        self.arbiter.finish();
+                    }
+                }
+            },
+            Some((_, true)) => self.arbiter.finish_with(End::Complete),
+            Some((thread, false)) => {
+                // It ended the program, and nobody else goes on.
+                if self.arbiter.pending(thread).is_some_and(|p| p.0 == Operation::End) {
+                    self.arbiter.apply(Transition::first(thread));
+                }
+                self.arbiter.finish_with(End::Complete);
+            }
+        }
+        Ok(())
+    }
+
+    /// What has become known since: names from a number on, found objects from a place on, long loops from a place on.
+    pub fn known_since(&self, names: usize, found: usize, loops: usize) -> Known {
+        Known {
+            births: self.arbiter.names().births(names).collect(),
+            found: self.found_order.get(found..).unwrap_or_default().to_vec(),
+            long_loops: self.arbiter.long_loops().get(loops..).unwrap_or_default().iter().map(|s| s.0).collect(),
+        }
+    }
+
+    /// How much is known: names, found objects, long loops.
+    pub fn extent(&self) -> (usize, usize, usize) {
+        (self.arbiter.names().object_count(), self.found_order.len(), self.arbiter.long_loops().len())
+    }
+
+    /// Takes over what is known elsewhere.
+    pub fn adopt(&mut self, known: &Known) -> Result<(), Contradiction> {
+        for (number, birth, kind) in &known.births {
+            self.arbiter.names_mut().adopt(*number, *birth, *kind);
+        }
+        for (address, generation, kind, object) in &known.found {
+            let names = self.arbiter.names();
+            if object.index() >= names.object_count() || names.kind(*object) != *kind {
+                return Err(Contradiction("a found object is unknown"));
+            }
+            if self.found.insert((*address, *generation, *kind as u8), (*object, *kind)).is_none() {
+                self.found_order.push((*address, *generation, *kind, *object));
+            }
+        }
+        for site in &known.long_loops {
+            self.arbiter.know_long_loop(Site(*site));
+        }
+        Ok(())
+    }
+
+    /// The address of an object, if it is known by that.
+    pub fn address_of(&self, object: ObjectId) -> Option<u64> {
+        self.found_order.iter().find(|f| f.3 == object).map(|f| f.0)
+    }
+}
