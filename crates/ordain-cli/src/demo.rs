@@ -10,13 +10,13 @@ mod transfer;
 mod waiter;
 
 use crate::Outcome;
+use crate::options;
 use crate::output;
 use crate::problem::{CheckPanicked, Problem};
-use clap::ValueEnum;
+use crate::replay_line;
 use ordain::{Check, Finding, Report, Strategy, Verdict};
 use std::io::{self, Write};
 use std::panic::catch_unwind;
-use std::path::Path;
 
 /// A program to check.
 pub(crate) struct Demo {
@@ -62,8 +62,8 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["name", "strategy", "seed", "max_executions", "keep_going"])]
     list: bool,
     /// How schedules are chosen [default: optimal, or portfolio with a limit]
-    #[arg(long, value_name = "STRATEGY")]
-    strategy: Option<StrategyName>,
+    #[arg(long, value_name = "STRATEGY", value_parser = options::strategy())]
+    strategy: Option<Strategy>,
     /// The seed of strategies that sample
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -73,35 +73,6 @@ pub(crate) struct Arguments {
     /// Go on after the first finding, and count all executions that misbehave
     #[arg(long)]
     keep_going: bool,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum StrategyName {
-    Dfs,
-    Dpor,
-    Source,
-    Optimal,
-    Random,
-    Urw,
-    Pct,
-    Pos,
-    Portfolio,
-}
-
-impl From<StrategyName> for Strategy {
-    fn from(name: StrategyName) -> Self {
-        match name {
-            StrategyName::Dfs => Self::Dfs,
-            StrategyName::Dpor => Self::Dpor,
-            StrategyName::Source => Self::Source,
-            StrategyName::Optimal => Self::Optimal,
-            StrategyName::Random => Self::Random,
-            StrategyName::Urw => Self::Urw,
-            StrategyName::Pct => Self::Pct,
-            StrategyName::Pos => Self::Pos,
-            StrategyName::Portfolio => Self::Portfolio,
-        }
-    }
 }
 
 fn names() -> clap::builder::PossibleValuesParser {
@@ -137,7 +108,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
 fn check(demo: &'static Demo, arguments: &Arguments) -> Result<Report, Problem> {
     let mut check = Check::new().name(format!("{PREFIX}{}", demo.name)).keep_going(arguments.keep_going);
     if let Some(strategy) = arguments.strategy {
-        check = check.strategy(strategy.into());
+        check = check.strategy(strategy);
     }
     if let Some(seed) = arguments.seed {
         check = check.seed(seed);
@@ -163,39 +134,22 @@ fn show(demo: &Demo, report: &Report, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{:>4}  {line}", i + 1)?;
     }
     for finding in &report.findings {
-        writeln!(out, "\n{}", story(finding))?;
-        if let Some(line) = replay_line(demo, finding) {
+        // Demo programs are replayed in another way than tests.
+        writeln!(out, "\n{}", replay_line::without(&finding.to_string()))?;
+        if let Some(line) = replay_command(demo, finding) {
             writeln!(out, "\nreplay it with:\n  {line}")?;
         }
     }
     writeln!(out, "\n{report}")
 }
 
-/// What a finding tells, without the line that replays a test: demo programs are replayed in another way.
-fn story(finding: &Finding) -> String {
-    let text = finding.to_string();
-    let end = text.rfind("\nreplay it with:").unwrap_or(text.len());
-    text[..end].trim_end().to_owned()
-}
-
 /// The command that replays a finding, as the reader can type it.
-fn replay_line(demo: &Demo, finding: &Finding) -> Option<String> {
-    if !finding.to_string().contains("\nreplay it with:") {
-        return None;
-    }
-    let quote = |text: &str| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-        if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
-    };
-    let own = quote(&std::env::args_os().next().map_or_else(|| "ordain".into(), |a| a.to_string_lossy().into_owned()));
-    Some(match finding.schedule_file() {
-        Some(file) => format!("{own} replay {}", quote(&near(file).display().to_string())),
-        None => format!("ORDAIN_REPLAY={} {own} demo {}", quote(finding.replay_value()), demo.name),
+fn replay_command(demo: &Demo, finding: &Finding) -> Option<String> {
+    replay_line::is_in(&finding.to_string()).then(|| match finding.schedule_file() {
+        Some(file) => replay_line::for_file(file),
+        None => {
+            let schedule = replay_line::quote(finding.replay_value());
+            format!("ORDAIN_REPLAY={schedule} {} demo {}", replay_line::own_name(), demo.name)
+        }
     })
-}
-
-/// The path as seen from the current directory, where that is shorter.
-fn near(path: &Path) -> &Path {
-    let here = std::env::current_dir().ok().and_then(|d| d.canonicalize().ok());
-    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path)
 }

@@ -1,16 +1,22 @@
-//! Ordain on the command line: demo programs, schedule files, and replay.
+//! Ordain on the command line: checks of programs, demo programs, schedule files, and replay.
 //!
 //! One file for each command. Exit status: 0 nothing was found, 1 something was found, 2 wrong use or an environment in
 //! which the command cannot work.
 
+mod check;
 mod demo;
+mod doctor;
+mod json;
+mod options;
 mod output;
 mod problem;
 mod replay;
+mod replay_line;
 mod schedule_file;
 mod show;
 
 use clap::{Parser, Subcommand};
+use options::Format;
 use problem::Problem;
 use std::process::ExitCode;
 
@@ -34,29 +40,40 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Explores the schedules of a program
+    Check(Box<check::Arguments>),
     /// Checks a small built-in program and shows what is found
     Demo(demo::Arguments),
     /// Shows a schedule file in a readable form
     Show(show::Arguments),
-    /// Runs the test that a schedule file belongs to, under that schedule
+    /// Runs the program or the test that a schedule file belongs to, under that schedule
     Replay(replay::Arguments),
+    /// Tells what this system offers for checking programs, and how to get what is missing
+    Doctor(doctor::Arguments),
 }
 
 fn main() -> ExitCode {
     // Errors of use are printed by clap, which ends with status 2; help and version end with 0.
     let cli = Cli::parse();
     problem::install_handler();
-    let result = match &cli.command {
-        Command::Demo(arguments) => demo::run(arguments),
-        Command::Show(arguments) => show::run(arguments),
-        Command::Replay(arguments) => replay::run(arguments),
+    let (result, format) = match &cli.command {
+        Command::Check(arguments) => (check::run(arguments), arguments.format),
+        Command::Demo(arguments) => (demo::run(arguments), Format::Human),
+        Command::Show(arguments) => (show::run(arguments), Format::Human),
+        Command::Replay(arguments) => (replay::run(arguments), arguments.format),
+        Command::Doctor(arguments) => (doctor::run(arguments), arguments.format),
     };
     match result {
         Ok(Outcome::Clean) => ExitCode::SUCCESS,
         Ok(Outcome::Finding) => ExitCode::from(1),
         // Whoever read the output has seen enough.
         Err(Problem::OutputClosed) => ExitCode::SUCCESS,
+        Err(Problem::Told) => ExitCode::from(2),
         Err(problem) => {
+            if format == Format::Json {
+                // If even that cannot be written, standard error has the rest.
+                let _ = output::write_json(&json::Trouble::from(&problem));
+            }
             problem::tell(problem);
             ExitCode::from(2)
         }

@@ -1,6 +1,8 @@
-//! Standard output, buffered, with errors as values: a reader that goes away is no panic.
+//! Standard output, buffered, with errors as values: a reader that goes away is no panic. Text for people beside it goes to
+//! standard error.
 
 use crate::problem::Problem;
+use serde::Serialize;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 /// Writes to standard output.
@@ -12,7 +14,26 @@ pub(crate) fn write(body: impl FnOnce(&mut BufWriter<StdoutLock<'static>>) -> io
     })
 }
 
+/// Writes an object for machines to standard output.
+pub(crate) fn write_json(object: &impl Serialize) -> Result<(), Problem> {
+    write(|out| {
+        serde_json::to_writer_pretty(&mut *out, object)?;
+        writeln!(out)
+    })
+}
+
+/// Writes text for people to standard error. Where that cannot be written, nobody can be told.
+pub(crate) fn tell(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Makes text of a file safe to print: no control characters that a terminal would obey.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// The same for text of several lines.
+pub(crate) fn printable_lines(text: &str) -> String {
+    let safe = |c: char| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c };
+    text.chars().map(safe).collect()
 }

@@ -1,6 +1,7 @@
 //! What keeps a command from doing its work: the cause, and what to do about it.
 
 use miette::{Diagnostic, MietteHandlerOpts, NamedSource, Report, SourceSpan};
+use ordain_native::binary::Refused;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -82,6 +83,59 @@ pub(crate) enum Problem {
         #[source]
         reason: CheckPanicked,
     },
+    /// The program cannot be run under control, as its file tells.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Refused(#[from] Refused),
+    /// The check of a program came to no verdict.
+    #[error("{problem}")]
+    #[diagnostic(help("{}", native_help(problem)))]
+    Native { problem: ordain_native::Problem },
+    /// What the program is to read cannot be read.
+    #[error("cannot read {}, which was to be the program's standard input", path.display())]
+    #[diagnostic(help(
+        "--stdin takes the file whose contents the program reads; without it, the program reads nothing"
+    ))]
+    Input {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+    /// What the program is to read is too much.
+    #[error("{} has more than {most} bytes, too many for the program's standard input", path.display())]
+    #[diagnostic(help("every execution reads it anew: make a shorter input that does the same"))]
+    LongInput { path: PathBuf, most: u64 },
+    /// The header of a program's schedule makes no sense.
+    #[error("{} is not a valid schedule: its line `{key}: {value}` is wrong: {reason}", path.display())]
+    #[diagnostic(help("was it edited? `ordain check` writes such files; make it anew with the command that found it"))]
+    BadHeader { path: PathBuf, key: String, value: String, reason: String },
+    /// The program of a schedule is not where it was.
+    #[error("the program of the schedule cannot be run")]
+    #[diagnostic(help("if it was moved or is called otherwise here, name it with --program FILE"))]
+    NoExecutable {
+        #[source]
+        reason: Refused,
+    },
+    /// The program read something that is not given.
+    #[error("the program read {size} of standard input when the schedule was made, and now it would read nothing")]
+    #[diagnostic(help("name the file that it read with --stdin FILE"))]
+    InputMissing { size: String },
+    /// The program does something else than the schedule says.
+    #[error("the program departs from the schedule at step {step} of {steps}: {difference}")]
+    #[diagnostic(help("{}", match changed {
+        true => "the program is not the one that the schedule was made with; check it again for a new schedule",
+        false => "the program is the same, so something around it differs: its input, files, variables, libraries, or \
+                  the directory that it runs in",
+    }))]
+    Departure { step: usize, steps: usize, difference: String, changed: bool },
+    /// An option that only a program's schedule has a use for.
+    #[error("{option} is for schedules of programs, and {} is that of the test `{program}`", path.display())]
+    #[diagnostic(help("leave it out; what cargo needs to run the test is passed behind `--`"))]
+    OnlyForPrograms { option: &'static str, path: PathBuf, program: String },
+    /// An option that only a test's schedule has a use for.
+    #[error("what is behind `--` is for cargo, and {} is the schedule of a program", path.display())]
+    #[diagnostic(help("leave it out: the schedule has the program's arguments"))]
+    OnlyForTests { path: PathBuf },
     /// Standard output does not take what is written.
     #[error("cannot write to standard output")]
     #[diagnostic(help("is the disk full?"))]
@@ -89,9 +143,52 @@ pub(crate) enum Problem {
         #[source]
         error: io::Error,
     },
+    /// What is wrong was told as the result of the command.
+    #[error("this system lacks what Ordain needs")]
+    Told,
     /// Whoever read standard output went away.
     #[error("standard output was closed")]
     OutputClosed,
+}
+
+/// What to do when the check of a program came to no verdict.
+fn native_help(problem: &ordain_native::Problem) -> &'static str {
+    use ordain_native::{Failure, Problem};
+    match problem {
+        Problem::Failure(Failure::Start(_)) => "`ordain doctor` tells what this system lacks",
+        Problem::Failure(Failure::Early(_)) => {
+            "does it run without Ordain, in an environment without variables of your own (`env -i`)? Pass those that it \
+             needs with --env NAME=VALUE; `ordain doctor` tells what this system lacks"
+        }
+        Problem::Failure(Failure::Refused(_)) => {
+            "Ordain refuses what it would only half control; the limits are in docs/native.md"
+        }
+        Problem::Failure(Failure::Broken(_)) => {
+            "this is a defect of Ordain; try --mode exec, and please report it with the program"
+        }
+        Problem::Nondeterminism { .. } => {
+            "exploration needs a program that does the same in the same order of its threads. What differs from run to \
+             run: files that it changes, other processes, the network, memory that it reads before it writes it?"
+        }
+        Problem::Unconfirmed { .. } => {
+            "the program depends on something that is not put back between executions, such as a file that it changes; \
+             try --mode exec"
+        }
+    }
+}
+
+/// Message and help of a problem, as text.
+pub(crate) fn texts(problem: &Problem) -> (String, Option<String>) {
+    let mut message = problem.to_string();
+    let mut cause = std::error::Error::source(problem);
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !message.contains(&text) {
+            message = format!("{message}: {text}");
+        }
+        cause = error.source();
+    }
+    (message, problem.help().map(|help| help.to_string()))
 }
 
 /// What a check said that gave up.

@@ -1,8 +1,11 @@
-//! `ordain replay`: runs the test that a schedule belongs to, under that schedule.
+//! `ordain replay`: runs what a schedule belongs to, under that schedule: a program, a test, or a demo program.
 //!
-//! The test is run by cargo with `ORDAIN_REPLAY` set. Cargo ends with the same status whether a test fails, does not build
+//! A test is run by cargo with `ORDAIN_REPLAY` set. Cargo ends with the same status whether a test fails, does not build
 //! or does not exist, so the tests are listed first: a status of 0 or 1 is always that of the one test.
 
+mod program;
+
+use crate::options::Format;
 use crate::problem::Problem;
 use crate::schedule_file;
 use crate::{Outcome, demo};
@@ -17,6 +20,18 @@ const VARIABLE: &str = "ORDAIN_REPLAY";
 pub(crate) struct Arguments {
     /// The schedule file
     file: PathBuf,
+    /// Run the program that many times, and tell how often the finding shows
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    times: u32,
+    /// What the program reads from standard input
+    #[arg(long, value_name = "FILE")]
+    stdin: Option<PathBuf>,
+    /// The program, if it is not where it was
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// For whom the result is written
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub(crate) format: Format,
     /// What `cargo test` needs to find the test, such as `-p NAME` or `--features X`
     #[arg(last = true, value_name = "CARGO_TEST_ARGS")]
     cargo: Vec<OsString>,
@@ -26,13 +41,33 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
     let path = &arguments.file;
     let file = schedule_file::read(path)?;
+    if file.schedule.get("executable").is_some() {
+        return program::replay(arguments, &file.schedule);
+    }
     let program = file.schedule.get("program").filter(|p| !p.is_empty());
     let program = program.ok_or_else(|| Problem::NoProgram { path: path.clone() })?;
+    refuse_program_options(arguments, program)?;
     // Cargo runs tests in the directory of their package.
     let schedule = std::path::absolute(path).map_err(|error| Problem::Unreadable { path: path.clone(), error })?;
     match demo::name_of(program) {
         Some(name) => replay_demo(name, &schedule),
         None => replay_test(program, path, &schedule, &arguments.cargo),
+    }
+}
+
+fn refuse_program_options(arguments: &Arguments, program: &str) -> Result<(), Problem> {
+    let options = [
+        ("--times", arguments.times != 1),
+        ("--stdin", arguments.stdin.is_some()),
+        ("--program", arguments.program.is_some()),
+        ("--format json", arguments.format == Format::Json),
+    ];
+    match options.iter().find(|option| option.1) {
+        Some((option, _)) => {
+            let program = crate::output::printable(program);
+            Err(Problem::OnlyForPrograms { option, path: arguments.file.clone(), program })
+        }
+        None => Ok(()),
     }
 }
 

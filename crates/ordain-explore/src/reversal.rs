@@ -65,6 +65,8 @@ struct Mover {
     parent: Option<usize>,
     /// Whether it waits for a change, because its thread spins.
     held: bool,
+    /// Whether its thread ended the program right behind it.
+    ends: bool,
 }
 
 /// Which reversals a strategy needs.
@@ -120,6 +122,7 @@ impl Reversals {
                 event: Some(event),
                 parent: trace.parent(event),
                 held: step.held,
+                ends: execution.abrupt && event + 1 == len,
             };
             let complete = which == Which::Complete || !is_fixed(&step.op);
             if step.choices > 1 && self.is_due(trace, event, event, new, complete) {
@@ -134,12 +137,13 @@ impl Reversals {
             }
         }
         // What was about to happen when a thread ended the program can come before that.
-        let ended = len.checked_sub(1).filter(|last| execution.steps[*last].op == Operation::End).map(|last| last as u32);
+        let ends = |last: &usize| execution.abrupt || execution.steps[*last].op == Operation::End;
+        let ended = len.checked_sub(1).filter(ends).map(|last| last as u32);
         for pending in execution.pending.iter().filter(|p| !p.held) {
             let parent = trace.last_of(pending.thread.index(), execution);
-            let mover = Mover { thread: pending.thread, op: pending.op, event: None, parent, held: false };
+            let mover = Mover { thread: pending.thread, op: pending.op, event: None, parent, held: false, ends: false };
             self.find_partners(execution, trace, &mover);
-            if let Some(end) = ended {
+            if let Some(end) = ended.filter(|end| parent != Some(*end as usize)) {
                 self.partners.push(end);
             }
             for i in 0..self.partners.len() {
@@ -159,7 +163,7 @@ impl Reversals {
         self.partners.clear();
         let everything = |event: usize| execution.footprint(event).first() == Some(&Access::EVERYTHING);
         if let Some(event) = mover.event
-            && (!everything(event) || mover.op == Operation::End)
+            && (!everything(event) || mover.op == Operation::End || mover.ends)
         {
             // Nothing changes places with a step that was taken only because no other was enabled.
             self.partners.extend(trace.races(event).iter().filter(|e| !everything(**e as usize)));
@@ -283,6 +287,10 @@ impl Reversals {
                         None => footprint.push(access),
                     }
                 }
+            }
+            if mover.ends && mover.event.is_some_and(|e| execution.steps[e].choice == choice) {
+                // With another outcome it may not end the program.
+                footprint.insert(0, Access::EVERYTHING);
             }
             if own || dependent(&footprint, execution.footprint(first)) {
                 let sequence =

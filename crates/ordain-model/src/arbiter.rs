@@ -481,6 +481,24 @@ impl Arbiter {
         }
     }
 
+    /// The thread that moved last has ended the program in the middle of what it did: it crashed. What the others were about to do
+    /// could have come before its last step, but not behind it, so that step depends on everything.
+    pub fn end_abruptly(&mut self) {
+        self.end_program();
+        let execution = &mut self.execution;
+        if let Some(last) = execution.steps.last_mut() {
+            let first = last.first_access as usize;
+            // A step that depended on everything already was taken because no other was enabled.
+            if execution.accesses.get(first) != Some(&Access::EVERYTHING) || last.access_count == 0 {
+                execution.accesses.insert(first, Access::EVERYTHING);
+                execution.before.insert(first, 0);
+                last.access_count += 1;
+                execution.abrupt = true;
+            }
+        }
+        self.execution.end = End::Complete;
+    }
+
     /// No thread goes on; what they were about to do stays known.
     fn end_program(&mut self) {
         self.note_pending();

@@ -113,6 +113,7 @@ impl End {
 
 /// Where and how a program departed from the plan.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Divergence {
     /// The number of the first differing step.
     pub step: usize,
@@ -184,6 +185,8 @@ pub struct Execution {
     pub(crate) watching: Vec<Watching>,
     /// Whether it taught that a loop which was taken to wait does not. Executions before were explored under a wrong assumption.
     pub learned: bool,
+    /// Whether the thread that made the last step ended the program in the middle of what followed.
+    pub abrupt: bool,
     /// Whether a spinning thread was held back: not every number of idle rounds was explored.
     pub spin_held: bool,
 }
@@ -246,6 +249,7 @@ impl Execution {
         self.state.holds.clear();
         self.watching.clear();
         self.learned = false;
+        self.abrupt = false;
         self.spin_held = false;
     }
 }

@@ -27,7 +27,7 @@ fn inside(mut native: Native, strategy: StrategyKind, most: u64) {
             Ok(Some(turn)) => {
                 executions += turn.summary.executions;
                 telling += u64::from(turn.telling);
-                last = Some(turn);
+                last = Some(turn.clone());
                 if turn.telling {
                     println!("{:?} {:?}", native.execution().end.title(), native.aftermath().ended);
                 }

@@ -3,11 +3,11 @@
 use crate::binary::Binary;
 use crate::finding::{self, Finding, Kind, Noticed};
 use crate::process::{Launch, Patience};
-use crate::target::{Failure, ModeChange, Native};
+use crate::target::{Failure, ModeChange, Native, Search};
 use ordain_explore::strategy::{Bound, Bounded, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Strategy, Summary, Target, prefix_of, search};
 use ordain_model::describe;
-use ordain_model::{Divergence, End, Operation, Options, Schedule};
+use ordain_model::{Divergence, End, Options, Schedule};
 use ordain_wire::Mode;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -228,19 +228,6 @@ struct Run<'a> {
     timed_out: bool,
 }
 
-/// Operations that every program with threads has.
-fn is_visible(op: &Operation) -> bool {
-    !matches!(
-        op,
-        Operation::Spawn { .. }
-            | Operation::Exit
-            | Operation::Join { .. }
-            | Operation::Detach { .. }
-            | Operation::TakeInterrupt
-            | Operation::End
-    )
-}
-
 impl Run<'_> {
     /// Runs the program twice under the same schedule: what differs then is not for exploration to find.
     fn run_twice(&mut self) -> Result<(), Problem> {
@@ -259,10 +246,13 @@ impl Run<'_> {
                 difference: self.check.difference(&self.native, &divergence),
             });
         }
-        let same = self.native.aftermath().ended == ended && self.native.execution().steps.len() == first.len();
-        if !same {
-            let difference =
-                format!("it ended in another way: {:?}, and then {:?}", ended, self.native.aftermath().ended);
+        let more = self.native.execution().steps.len().saturating_sub(first.len());
+        if more > 0 {
+            let difference = format!("it ended in one run and made {more} more in another");
+            return Err(Problem::Nondeterminism { step: first.len(), difference });
+        }
+        if self.native.aftermath().ended != ended {
+            let difference = format!("it ended in two ways: {ended:?} and {:?}", self.native.aftermath().ended);
             return Err(Problem::Nondeterminism { step: first.len(), difference });
         }
         Ok(())
@@ -281,26 +271,110 @@ impl Run<'_> {
 
     /// Explores; gives what was done, what that covers, and where the program departed from a plan, if it did.
     fn explore(&mut self) -> Result<(Summary, Option<Coverage>, Option<String>), Problem> {
-        let mut strategy = self.make_strategy();
-        let (summary, departed) = self.search(&mut *strategy, Summary::default())?;
-        let Some(departed) = departed else {
-            let coverage = summary.exhausted.then(|| strategy.coverage());
-            return Ok((summary, coverage, None));
+        let (summary, coverage, departed) = match self.search_inside(Summary::default())? {
+            Some(explored) => explored,
+            None => {
+                let mut strategy = self.make_strategy();
+                let (summary, departed) = self.search(&mut *strategy, Summary::default())?;
+                (summary, summary.exhausted.then(|| strategy.coverage()), departed)
+            }
         };
+        let Some(departed) = departed else { return Ok((summary, coverage, None)) };
+        if !self.findings.is_empty() && !self.check.keep_going {
+            return Ok((summary, None, Some(departed)));
+        }
         // The plan was made from what synchronisation calls tell, and that was not all: only sampling is sound now.
         self.kind = StrategyKind::Random;
-        let mut strategy = StrategyKind::Random.make(self.check.seed, self.check.depth);
-        let (summary, _) = self.search(&mut *strategy, summary)?;
+        let summary = match self.search_inside(summary)? {
+            Some((summary, ..)) => summary,
+            None => self.search(&mut *StrategyKind::Random.make(self.check.seed, self.check.depth), summary)?.0,
+        };
         Ok((summary, None, Some(departed)))
     }
 
-    fn search(&mut self, strategy: &mut dyn Strategy, before: Summary) -> Result<(Summary, Option<String>), Problem> {
+    /// Executions that are allowed, given what was done before.
+    fn most(&self, before: &Summary) -> u64 {
         let samples = self.kind.samples() || before.executions > 0;
         let unlimited = self.check.max_executions.is_none() && self.check.max_time.is_none();
-        let most = match self.check.max_executions {
-            None if unlimited && samples => DEFAULT_SAMPLES,
+        match self.check.max_executions {
+            None if unlimited && samples => before.executions + DEFAULT_SAMPLES,
             most => most.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Lets the process explore by itself. `None` if it cannot, or if the program destroys it: then it must be led step by step.
+    #[allow(clippy::type_complexity)]
+    fn search_inside(
+        &mut self,
+        before: Summary,
+    ) -> Result<Option<(Summary, Option<Coverage>, Option<String>)>, Problem> {
+        /// How long a process explores before it is heard again.
+        const TURN: Duration = Duration::from_millis(100);
+        if self.native.mode() == Mode::Exec || self.check.compare_output {
+            return Ok(None);
+        }
+        let bound = if before.executions == 0 { self.check.bound } else { None };
+        let job = Search {
+            strategy: self.kind,
+            bound,
+            seed: self.check.seed,
+            depth: self.check.depth,
+            expected_status: self.check.expected_status,
         };
+        let most = self.most(&before);
+        let mut total = before;
+        let mut found: Vec<Noticed> = Vec::new();
+        let mut attempts = 0;
+        loop {
+            let left = self.check.max_time.map_or(TURN, |t| t.saturating_sub(self.started.elapsed()).min(TURN));
+            let Some(turn) = self.native.explore(&job, most - total.executions.min(most), left)? else {
+                // What was explored is lost with the process; findings are kept.
+                total = before;
+                attempts += 1;
+                if attempts > 3 {
+                    return Ok(None);
+                }
+                continue;
+            };
+            if turn.restarted {
+                total = before;
+            }
+            add(&mut total, &turn.summary);
+            self.visible = self.visible.max(turn.visible);
+            self.spin_held |= turn.spin_held;
+            if let Some(divergence) = &turn.departure {
+                let departed = self.explain_departure(divergence)?;
+                self.native.stop_exploring();
+                return Ok(Some((total, None, Some(departed))));
+            }
+            let noticed = if turn.telling { finding::notice(&self.native, self.check.expected_status) } else { None };
+            if let Some(noticed) = noticed
+                && !found.iter().any(|f| f.is_like(&noticed))
+            {
+                found.push(noticed.clone());
+                let finding = self.confirm(noticed)?;
+                if self.findings.len() < MOST_FINDINGS {
+                    self.findings.push(finding);
+                }
+                if !self.check.keep_going {
+                    return Ok(Some((total, None, None)));
+                }
+            }
+            if turn.coverage.is_some() {
+                return Ok(Some((total, turn.coverage, None)));
+            }
+            if self.check.max_time.is_some_and(|t| self.started.elapsed() >= t) {
+                self.timed_out = true;
+                return Ok(Some((total, None, None)));
+            }
+            if total.executions >= most {
+                return Ok(Some((total, None, None)));
+            }
+        }
+    }
+
+    fn search(&mut self, strategy: &mut dyn Strategy, before: Summary) -> Result<(Summary, Option<String>), Problem> {
+        let most = self.most(&before);
         let mut total = before;
         let mut found: Vec<Noticed> = Vec::new();
         let mut result = None;
@@ -312,7 +386,7 @@ impl Run<'_> {
             let mut interesting = None;
             let summary = search(&mut self.native, strategy, &mut |native, summary| {
                 let execution = native.execution();
-                *visible = (*visible).max(execution.steps.iter().filter(|s| is_visible(&s.op)).count());
+                *visible = (*visible).max(execution.steps.iter().filter(|s| s.op.is_synchronisation()).count());
                 *spin_held |= execution.spin_held;
                 if matches!(execution.end, End::Cut) {
                     return ControlFlow::Continue(());
@@ -357,7 +431,8 @@ impl Run<'_> {
     /// is not deterministic.
     fn explain_departure(&mut self, divergence: &Divergence) -> Result<String, Problem> {
         let difference = self.check.difference(&self.native, divergence);
-        let steps = prefix_of(self.native.execution());
+        let mut steps = prefix_of(self.native.execution());
+        steps.truncate(divergence.step);
         let mut fresh = self.native.fresh(Mode::Exec)?;
         fresh.run(&mut Plan::follow(&steps, &mut Lowest));
         if let End::Diverged(again) = fresh.execution().end.clone() {

@@ -103,16 +103,25 @@ impl Shared {
         }
     }
 
-    /// The message.
-    pub(crate) fn message(&self) -> String {
+    fn message_bytes(&self) -> Vec<u8> {
         let length = (self.control().message_length.load(Relaxed) as usize).min(MESSAGE_SIZE);
-        let mut text = vec![0u8; length];
+        let mut bytes = vec![0u8; length];
         // SAFETY: within the control page.
         unsafe {
             let from = (&raw const (*self.at.cast::<Control>()).message).cast::<u8>();
-            std::ptr::copy_nonoverlapping(from, text.as_mut_ptr(), length);
+            std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), length);
         }
-        String::from_utf8_lossy(&text).into_owned()
+        bytes
+    }
+
+    /// The message.
+    pub(crate) fn message(&self) -> String {
+        String::from_utf8_lossy(&self.message_bytes()).into_owned()
+    }
+
+    /// The message, if it is about a departure from a plan.
+    pub(crate) fn departure(&self) -> Option<ordain_model::Divergence> {
+        ordain_wire::Departure::read(&self.message_bytes())
     }
 
     /// Where threads are.

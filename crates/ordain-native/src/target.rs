@@ -4,7 +4,7 @@ use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::shared::Shared;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Plan, Portable, Summary, Target};
-use ordain_model::{End, Execution, Names, ObjectId, Options, ThreadId, Transition};
+use ordain_model::{Divergence, End, Execution, Names, ObjectId, Operation, Options, ThreadId, Transition};
 use ordain_wire::{Ending, Follower, Job, Lead, Mode, Policy, Status, ThreadRecord};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
@@ -122,7 +122,7 @@ pub struct Search {
 }
 
 /// What a process has explored in a turn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Turn {
     /// What it did in this turn.
     pub summary: Summary,
@@ -136,6 +136,8 @@ pub struct Turn {
     pub restarted: bool,
     /// Whether the last execution is worth a look.
     pub telling: bool,
+    /// How it departed from its plan, if it did.
+    pub departure: Option<Divergence>,
 }
 
 /// How an attempt to run a plan ended.
@@ -482,6 +484,13 @@ impl Native {
         self.shared.control().job.store(Job::PLAN, Relaxed);
     }
 
+    /// Whether a departure is about threads and objects that exist.
+    fn is_known(&self, divergence: &Divergence) -> bool {
+        let names = self.follower.arbiter.names();
+        let known = |op: &Option<Operation>| op.is_none_or(|op| op.is_known(names));
+        divergence.expected.thread.index() < names.thread_count() && known(&divergence.expected_op) && known(&divergence.found)
+    }
+
     fn take_turn(&mut self) -> Option<Turn> {
         let known = self.shared.read_known()?;
         self.follower.adopt(&known).ok()?;
@@ -505,7 +514,11 @@ impl Native {
             spin_held: control.spin_held.load(Relaxed) != 0,
             restarted: control.restarted.load(Relaxed) != 0,
             telling: control.telling.load(Relaxed) != 0,
+            departure: if control.telling.load(Relaxed) == 2 { Some(self.shared.departure()?) } else { None },
         };
+        if turn.departure.as_ref().is_some_and(|d| !self.is_known(d)) {
+            return None;
+        }
         if turn.telling {
             self.follower.begin();
             self.read = 0;

@@ -16,7 +16,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use ordain_explore::strategy::Walk;
 use ordain_explore::{Lowest, Pick, Plan, Planned, Portable};
-use ordain_model::{Arbiter, End, Operation, Options, Outcome, Site, ThreadId, Transition};
+use ordain_model::{Arbiter, Divergence, End, Operation, Options, Outcome, Site, ThreadId, Transition};
 use ordain_wire::{
     Control, Ending, Event, Job, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Policy, Status,
     ThreadRecord, Turn,
@@ -167,6 +167,19 @@ pub fn tell(message: core::fmt::Arguments<'_>) {
     control().message_length.store(room.0 as u32, Relaxed);
 }
 
+/// Tells the launcher how the program departed from its plan.
+pub fn tell_departure(divergence: &Divergence) {
+    let mut room = [0; 512];
+    if let Some(length) = ordain_wire::Departure::write(divergence, &mut room) {
+        // SAFETY: within the message of the control page.
+        unsafe {
+            let at = (&raw mut (*(SHARED as *mut Control)).message) as *mut u8;
+            core::ptr::copy_nonoverlapping(room.as_ptr(), at, length);
+        }
+        control().message_length.store(length as u32, Relaxed);
+    }
+}
+
 /// The runtime itself has failed, or cannot go on: tells the launcher and ends the process.
 pub fn break_down(message: core::fmt::Arguments<'_>) -> ! {
     give_up(Status::BROKEN, message)
@@ -235,9 +248,6 @@ pub fn end(ending: u32, detail: i32) -> ! {
     control.detail.store(detail, Relaxed);
     let culprit = e.slots[e.current].thread;
     control.culprit.store(culprit.0, Relaxed);
-    if ending != Ending::EXIT && ending != Ending::MODEL && !e.arbiter.alive().is_empty() {
-        e.log(&Event::Announce { thread: culprit, op: Operation::End, site: e.slots[e.current].registers[0] });
-    }
     e.note_threads();
     e.leave()
 }

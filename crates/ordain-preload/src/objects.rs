@@ -37,6 +37,12 @@ impl Objects {
         self.addresses.fill(0);
     }
 
+    /// Objects that are known by where they are.
+    pub fn found_in_order(&self) -> Vec<(u64, u32, ObjectKind, ObjectId)> {
+        let kind = |object: ObjectId| engine().arbiter.names().kind(object);
+        self.found.iter().map(|((address, generation, _), object)| (*address, *generation, kind(*object), *object)).collect()
+    }
+
     fn place(&mut self, object: ObjectId, address: u64) {
         if self.addresses.len() <= object.index() {
             self.addresses.resize(object.index() + 1, 0);

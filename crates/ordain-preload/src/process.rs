@@ -136,6 +136,7 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
     threads::keep_keys();
     time_is_virtual();
     signals::prepare();
+    crate::descriptors::prepare();
     trap::install();
     let control = control();
     // SAFETY: asks for a number.
@@ -399,6 +400,8 @@ unsafe extern "C" fn fork_process() -> c_int {
             engine::set_active(true);
         } else {
             call!(sys::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            // Another program that the child becomes has no handler for it.
+            call!(sys::SYS_prctl, libc::PR_SET_TSC, libc::PR_TSC_ENABLE);
             trap::pass_through();
             signals::release();
         }

@@ -8,12 +8,13 @@ use crate::engine::{Engine, control, engine};
 use crate::heap;
 use crate::sys::call;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_explore::strategy::{Bound, Bounded, Kind};
 use ordain_explore::{Coverage, Plan, Strategy, Target, search};
 use ordain_model::{End, Execution, Names, ThreadId};
-use ordain_wire::{Control, Ending, Follower, Lead, Status};
+use ordain_wire::{Control, Ending, Follower, Known, Lead, Status};
 
 /// The search of this process.
 struct Supervisor {
@@ -24,6 +25,8 @@ struct Supervisor {
     /// Runs one execution that has been prepared.
     execute: fn(),
     contradiction: Option<&'static str>,
+    /// The strategy only samples: what an execution teaches need not be confirmed, and findings are confirmed elsewhere.
+    samples: bool,
     visible: u32,
     spin_held: bool,
 }
@@ -44,6 +47,9 @@ impl Target for Inside<'_> {
         heap::shield(shielded);
         (s.execute)();
         heap::unshield();
+        if s.samples {
+            return;
+        }
         s.follower.begin();
         let mut lead = Lead::Plan(plan);
         let by = ended_by();
@@ -66,7 +72,7 @@ impl Target for Inside<'_> {
     }
 
     fn execution(&self) -> &Execution {
-        self.0.follower.arbiter.execution()
+        if self.0.samples { engine().arbiter.execution() } else { self.0.follower.arbiter.execution() }
     }
 
     fn names(&self) -> &Names {
@@ -91,7 +97,7 @@ fn is_worth_telling(execution: &Execution, control: &Control) -> bool {
         Ending::EXIT => control.detail.load(Relaxed) == control.expected_status.load(Relaxed),
         _ => false,
     };
-    !ended_well || !execution.misuses.is_empty() || !matches!(execution.end, End::Complete | End::Cut)
+    !ended_well || !execution.misuses.is_empty() || !matches!(execution.end, End::Complete | End::Cut | End::Running)
 }
 
 /// Explores until the turn is over, something is worth telling, or nothing is left; leaves everything in the control words.
@@ -124,15 +130,27 @@ impl Supervisor {
         let _ = follower.adopt(&known);
         let told = follower.extent();
         let bound = control.bound.load(Relaxed);
+        let mut samples = false;
         let strategy: Box<dyn Strategy> = match control.bound_kind.load(Relaxed) {
             1 => Box::new(Bounded::new(Bound::Preemptions(bound))),
             2 => Box::new(Bounded::new(Bound::Delays(bound))),
             _ => {
                 let kind = Kind::ALL.get(control.strategy.load(Relaxed) as usize).copied().unwrap_or_default();
+                samples = kind.samples();
                 kind.make(control.seed.load(Relaxed), control.depth.load(Relaxed) as usize)
             }
         };
-        Self { follower, strategy, told, execute, contradiction: None, visible: 0, spin_held: false }
+        Self { follower, strategy, told, execute, contradiction: None, samples, visible: 0, spin_held: false }
+    }
+
+    /// Lets the follower know what the engine knows.
+    fn follow_engine(&mut self) {
+        let e = engine();
+        let found = e.objects.found_in_order();
+        let known = Known { births: e.arbiter.names().births(self.told.0).collect(), found, long_loops: Vec::new() };
+        if self.follower.adopt(&known).is_err() {
+            self.contradiction = Some("the names of objects are not those that were told");
+        }
     }
 
     fn explore(&mut self) {
@@ -166,7 +184,15 @@ impl Supervisor {
         control.most_visible.store(self.visible, Relaxed);
         control.spin_held.store(self.spin_held.into(), Relaxed);
         control.restarted.store(restarted.into(), Relaxed);
-        control.telling.store(telling.into(), Relaxed);
+        let execution = if self.samples { engine().arbiter.execution() } else { self.follower.arbiter.execution() };
+        let departed = match &execution.end {
+            End::Diverged(divergence) if telling => Some(divergence),
+            _ => None,
+        };
+        control.telling.store(u32::from(telling) + u32::from(departed.is_some()), Relaxed);
+        if let Some(divergence) = departed {
+            crate::engine::tell_departure(divergence);
+        }
         let exhausted = match (summary.exhausted, self.strategy.coverage()) {
             (false, _) => 0,
             (true, Coverage::Everything) => 1,
@@ -174,6 +200,10 @@ impl Supervisor {
             (true, Coverage::Samples) => 3,
         };
         control.exhausted.store(exhausted, Relaxed);
+        if self.samples && telling {
+            // The names must be those of the engine.
+            heap::inside(|| self.follow_engine());
+        }
         if self.follower.extent() != self.told {
             let (names, found, loops) = self.told;
             self.told = self.follower.extent();

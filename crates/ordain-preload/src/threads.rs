@@ -572,6 +572,18 @@ unsafe extern "C" fn key_create(key: *mut u32, destructor: Option<unsafe extern 
     }
 }
 
+#[unsafe(export_name = "tss_create")]
+unsafe extern "C" fn tss_create(key: *mut u32, destructor: Option<unsafe extern "C" fn(*mut c_void)>) -> c_int {
+    // SAFETY: the program's arguments; any error is thrd_error.
+    if unsafe { key_create(key, destructor) } == 0 { 0 } else { 2 }
+}
+
+#[unsafe(export_name = "tss_delete")]
+unsafe extern "C" fn tss_delete(key: u32) {
+    // SAFETY: the program's argument.
+    unsafe { key_delete(key) };
+}
+
 #[unsafe(export_name = "pthread_key_delete")]
 unsafe extern "C" fn key_delete(key: u32) -> c_int {
     // SAFETY: only the carrier comes here.

@@ -190,7 +190,8 @@ pub struct Control {
     pub spin_held: AtomicU32,
     /// Whether nothing is left: 0 no, 1 everything was explored, 2 everything within the bound, 3 samples were drawn.
     pub exhausted: AtomicU32,
-    /// Whether the last execution is worth telling; its events are in the log.
+    /// Whether the last execution is worth telling: 0 no, 1 yes, its events are in the log, 2 because it departed from its plan, and how
+    /// is in the message.
     pub telling: AtomicU32,
     /// Whether what was counted before was explored under a wrong assumption, and is explored again.
     pub restarted: AtomicU32,

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use ordain_model::names::Birth;
-use ordain_model::{ObjectId, ObjectKind, Operation, ThreadId};
+use ordain_model::{Divergence, ObjectId, ObjectKind, Operation, ThreadId};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened.
@@ -104,6 +104,21 @@ impl Known {
 
     /// Reads it.
     pub fn read(bytes: &[u8]) -> Option<Self> {
+        postcard::from_bytes(bytes).ok()
+    }
+}
+
+/// A departure from a plan, as bytes.
+pub struct Departure;
+
+impl Departure {
+    /// Writes it; `None` if there is no room.
+    pub fn write(divergence: &Divergence, room: &mut [u8]) -> Option<usize> {
+        postcard::to_slice(divergence, room).ok().map(|used| used.len())
+    }
+
+    /// Reads it.
+    pub fn read(bytes: &[u8]) -> Option<Divergence> {
         postcard::from_bytes(bytes).ok()
     }
 }

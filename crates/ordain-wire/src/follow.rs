@@ -205,13 +205,9 @@ impl Follower {
                 }
             },
             Some((_, true)) => self.arbiter.finish_with(End::Complete),
-            Some((thread, false)) => {
-                // It ended the program, and nobody else goes on.
-                if self.arbiter.pending(thread).is_some_and(|p| p.0 == Operation::End) {
-                    self.arbiter.apply(Transition::first(thread));
-                }
-                self.arbiter.finish_with(End::Complete);
-            }
+            // It ended the program in the middle of something, unless it did so in a step of its own.
+            Some((_, false)) if self.arbiter.alive().is_empty() => self.arbiter.finish_with(End::Complete),
+            Some((_, false)) => self.arbiter.end_abruptly(),
         }
         Ok(())
     }

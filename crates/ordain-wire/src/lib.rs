@@ -15,7 +15,7 @@ pub use control::{
     Control, Ending, Job, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE,
     PLAN_OFFSET, Policy, SHARED_SIZE, Status, ThreadRecord, Turn, VERSION,
 };
-pub use event::{Event, Known, Log};
+pub use event::{Departure, Event, Known, Log};
 pub use follow::{Contradiction, Follower, Lead};
 
 /// The descriptor under which the program finds the shared memory.

@@ -1,4 +1,4 @@
-//! A program with Rust's std alone: Mutex, Condvar, RwLock, mpsc, Barrier, OnceLock, scoped threads, park, thread locals.
+//! A program with Rust's std alone: Mutex, Condvar, RwLock, mpsc, Barrier, OnceLock, scoped threads, park, locals.
 //! Its output is always the same: nothing depends on time or on who is first.
 
 use std::cell::Cell;

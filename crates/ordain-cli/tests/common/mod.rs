@@ -50,3 +50,58 @@ pub(crate) fn stderr(command: &mut Command, status: i32) -> String {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
     String::from_utf8(output.stderr).expect("output is text")
 }
+
+/// The text of a test program, such as `bugs/abba.c`.
+pub(crate) fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs").join(name)
+}
+
+/// Compiles a C program into `directory` and gives its path.
+pub(crate) fn compile(directory: &Path, source: &Path, program: &str, flags: &[&str]) -> PathBuf {
+    let path = directory.join(program);
+    let mut command = std::process::Command::new("cc");
+    command.args(["-O1", "-g", "-pthread", "-o"]).arg(&path).arg(source).args(flags);
+    let output = command.output().expect("there is a C compiler");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    path
+}
+
+/// Compiles the text of a C program.
+pub(crate) fn compile_text(directory: &Path, text: &str, program: &str) -> PathBuf {
+    let source = write(directory, &format!("{program}.c"), text);
+    compile(directory, &source, program, &[])
+}
+
+/// A directory with the programs of `bugs/NAME.c`, as `bug`, and of `fixed/NAME.c`, as `fixed`.
+pub(crate) fn twins(name: &str) -> TempDir {
+    let directory = directory();
+    compile(directory.path(), &source(&format!("bugs/{name}.c")), "bug", &[]);
+    compile(directory.path(), &source(&format!("fixed/{name}.c")), "fixed", &[]);
+    directory
+}
+
+/// Text for people, of a command that must end with `status` and write nothing to standard output; without what differs
+/// from machine to machine.
+pub(crate) fn told(command: &mut Command, status: i32, directory: &Path) -> String {
+    let text = stderr(command, status);
+    let root = directory.canonicalize().expect("the directory exists");
+    let programs = source("").display().to_string();
+    let text = text.replace(env!("CARGO_BIN_EXE_ordain"), "ordain").replace(&programs, "");
+    let text = text.replace(&root.display().to_string(), "[DIRECTORY]");
+    let without_times = |line: &str| {
+        let mut line = line.to_owned();
+        if line.trim_start().starts_with("took ") {
+            line = line.chars().map(|c| if c.is_ascii_digit() { 'N' } else { c }).collect();
+            while line.contains("NN") {
+                line = line.replace("NN", "N");
+            }
+        }
+        line
+    };
+    text.lines().map(|line| without_times(line) + "\n").collect()
+}
+
+/// The JSON object on standard output of a command that must end with `status`.
+pub(crate) fn json(command: &mut Command, status: i32) -> serde_json::Value {
+    serde_json::from_str(&stdout(command, status)).expect("standard output is one JSON value")
+}

@@ -83,6 +83,8 @@ pub enum I {
     TakeInterrupt,
     /// Ends the program.
     End,
+    /// Ends the program at once, without a step.
+    Crash,
 }
 
 /// A program: what main does after it has spawned the others, and what those do.
@@ -162,6 +164,7 @@ pub struct Interpreter {
     needed: Vec<(usize, usize)>,
     /// How many of them main has yet to make.
     clones: usize,
+    crashed: bool,
 }
 
 impl Interpreter {
@@ -184,7 +187,7 @@ impl Interpreter {
         }
         let arbiter = Arbiter::new(options);
         let (locals, ids) = (Vec::new(), Vec::new());
-        Self { program, arbiter, locals, ids, objects: None, spawned: 0, needed, clones: 0 }
+        Self { program, arbiter, locals, ids, objects: None, spawned: 0, needed, clones: 0, crashed: false }
     }
 
     /// The senders that a thread begins with.
@@ -325,6 +328,15 @@ impl Interpreter {
                 (I::Interrupt(n), _) => other(n).map(|thread| Operation::Interrupt { thread }),
                 (I::TakeInterrupt, _) => Some(Operation::TakeInterrupt),
                 (I::End, _) => Some(Operation::End),
+                (I::Crash, _) => {
+                    if self.arbiter.execution().steps.is_empty() {
+                        // Nothing has happened yet: not a program worth the name.
+                        None
+                    } else {
+                        self.crashed = true;
+                        return;
+                    }
+                }
                 (I::Choose(count), _) => Some(Operation::Choose { count }),
                 (I::Yield, _) => Some(Operation::Yield),
                 (I::Sleep, _) => Some(Operation::Sleep),
@@ -538,6 +550,7 @@ impl Target for Interpreter {
         self.locals = vec![Local { senders: self.owned(0), ..Local::default() }];
         self.spawned = 0;
         self.clones = self.needed.len();
+        self.crashed = false;
         self.create();
         self.announce(0);
         while let Some(transition) = plan.next(&mut self.arbiter) {
@@ -545,8 +558,11 @@ impl Target for Interpreter {
             let t = self.ids.iter().position(|id| *id == transition.thread).expect("known");
             let spawns = matches!(self.arbiter.execution().steps.last().map(|s| s.op), Some(Operation::Spawn { .. }));
             self.resume(t, outcome);
-            if spawns {
+            if spawns && !self.crashed {
                 self.announce(0);
+            }
+            if self.crashed {
+                return self.arbiter.end_abruptly();
             }
         }
     }

@@ -37,6 +37,16 @@ impl Dice {
     }
 }
 
+impl Dice {
+    /// As [`Dice::wait`], for locks: they cannot be interrupted.
+    fn lock_wait(&mut self) -> Wait {
+        match self.wait() {
+            Wait::Interruptible => Wait::Block,
+            wait => wait,
+        }
+    }
+}
+
 /// Which primitives a program is about.
 #[derive(Clone, Copy)]
 enum Topic {
@@ -76,7 +86,9 @@ const TOPICS: [Topic; 14] = [
 fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, out: &mut Vec<I>) {
     let two = dice.below(2);
     let cell = dice.below(CELLS);
-    let wait = dice.wait();
+    // Only what waits for something from outside, for a thread or for a semaphore can be interrupted.
+    let any = dice.wait();
+    let wait = if any == Wait::Interruptible { Wait::Block } else { any };
     match topic {
         Topic::Memory => out.push(match dice.below(7) {
             0 | 1 => I::Load(cell),
@@ -89,7 +101,7 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             out.push(I::Lock(two, wait));
             match dice.below(4) {
                 0 => instruction(dice, Topic::Memory, threads, channels, out),
-                1 => out.push(I::Lock(1 - two, dice.wait())),
+                1 => out.push(I::Lock(1 - two, dice.lock_wait())),
                 _ => {}
             }
             if dice.chance(90) {
@@ -103,8 +115,8 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             out.push(if dice.chance(60) { I::Read(two, wait) } else { I::Write(two, wait) });
             match dice.below(5) {
                 0 => instruction(dice, Topic::Memory, threads, channels, out),
-                1 => out.push(I::Read(1 - two, dice.wait())),
-                2 => out.push(I::Write(1 - two, dice.wait())),
+                1 => out.push(I::Read(1 - two, dice.lock_wait())),
+                2 => out.push(I::Write(1 - two, dice.lock_wait())),
                 _ => {}
             }
             if dice.chance(90) {
@@ -128,7 +140,7 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             }
         },
         Topic::Semaphore => {
-            out.push(if dice.chance(60) { I::Acquire(two, wait) } else { I::Post(two) });
+            out.push(if dice.chance(60) { I::Acquire(two, any) } else { I::Post(two) });
         }
         Topic::Barrier => out.push(I::Barrier(two)),
         Topic::Once => {
@@ -156,7 +168,7 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
         }),
         Topic::Threads => out.push(match dice.below(3) {
             0 => I::IsFinished(dice.below(threads)),
-            1 => I::Join(dice.below(threads), wait),
+            1 => I::Join(dice.below(threads), any),
             _ => I::Yield,
         }),
         Topic::Choice => out.push(match dice.below(4) {
@@ -165,10 +177,11 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             2 => I::SkipIfFailed(1),
             _ => I::Sleep,
         }),
-        Topic::Outside => out.push(match dice.below(9) {
+        Topic::Outside => out.push(match dice.below(10) {
+            8 => I::Crash,
             0 | 1 => I::Raise(two),
-            2 | 3 => I::Await(two, wait),
-            4 => I::Poll(wait),
+            2 | 3 => I::Await(two, any),
+            4 => I::Poll(any),
             5 | 6 => I::Interrupt(dice.below(threads)),
             7 => I::TakeInterrupt,
             _ => I::End,

@@ -82,7 +82,8 @@ fn waits(op: &Operation, view: &impl View) -> bool {
 pub fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
     out.clear();
     if op.wait() == Some(Wait::Interruptible) {
-        outside::interruptible(op, thread, view, out);
+        // Who was interrupted gives up even if it could be served: the interruption came first.
+        out.push(outside::look(thread, view));
     }
     match *op {
         Operation::Spawn { .. } | Operation::Sleep | Operation::Yield | Operation::Choose { .. } => {}
@@ -148,7 +149,7 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
     {
         return (Outcome::DONE, Some(Misuse::UseAfterDestroy));
     }
-    if op.wait() == Some(Wait::Interruptible) && outside::gives_up(op, thread, state) {
+    if op.wait() == Some(Wait::Interruptible) && outside::take_interrupt(thread, state) {
         return (Outcome::INTERRUPTED, None);
     }
     match *op {

@@ -23,23 +23,12 @@ pub(super) fn look(thread: ThreadId, view: &impl View) -> Access {
     if is_interrupted(thread, view) { Access::write(interruption) } else { Access::read(interruption) }
 }
 
-/// The access that an interruptible wait makes beside its own: taking the interruption only if that is why it ends.
-pub(super) fn interruptible(op: &Operation, thread: ThreadId, view: &impl View, out: &mut Footprint) {
-    let interruption = view.fixed().interruption(thread);
-    let gives_up = is_interrupted(thread, view) && !super::served(op, thread, view);
-    out.push(if gives_up { Access::write(interruption) } else { Access::read(interruption) });
-}
 
 /// Takes the interruption, if there is one.
 pub(super) fn take_interrupt(thread: ThreadId, state: &mut State) -> bool {
     let interrupted = is_interrupted(thread, state);
     state.set(state.fixed.interruption(thread), 0);
     interrupted
-}
-
-/// Whether an interruptible wait ends unserved.
-pub(super) fn gives_up(op: &Operation, thread: ThreadId, state: &mut State) -> bool {
-    !super::served(op, thread, state) && take_interrupt(thread, state)
 }
 
 /// The condition variable or futex that a thread waits in and leaves when it is interrupted. Nobody leaves a barrier early.

@@ -23,6 +23,15 @@ pub struct Program {
     #[serde(default)]
     pub option: Option<String>,
     pub why: String,
+    /// Its number of classes, where that is known.
+    #[serde(default)]
+    pub classes: Option<u64>,
+    /// Inlined atomics take part, so not every order is visible.
+    #[serde(default)]
+    pub atomics: bool,
+    /// Too many schedules to explore them all.
+    #[serde(default)]
+    pub sample: bool,
     /// What it reads.
     #[serde(default)]
     pub stdin: Option<String>,

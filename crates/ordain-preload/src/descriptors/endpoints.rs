@@ -1,9 +1,11 @@
 //! Making, copying and closing descriptors.
 
 use super::{
-    ALL, Entry, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, locks, object_of, refresh, remove, settle,
+    ALL, Entry, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, locks, object_of, refresh,
+    remove, settle,
 };
 use crate::context::interpose;
+use crate::process::note_descriptor;
 use crate::real::c_result;
 use crate::sys::{self, call};
 use core::ffi::{c_int, c_uint};
@@ -115,6 +117,7 @@ unsafe extern "C" fn close_one(fd: c_int) -> c_int {
         return fail(EBADF);
     }
     let leaving = leave(fd);
+    note_descriptor(fd);
     // SAFETY: what the program asks for.
     let result = unsafe { call!(sys::SYS_close, fd) };
     left(fd, leaving);
@@ -135,6 +138,7 @@ unsafe extern "C" fn close_many(first: c_uint, last: c_uint, flags: c_int) -> c_
                 }
             }
         }
+        note_descriptor(first.min(2) as c_int);
         c_result(call!(sys::SYS_close_range, first, last, flags)) as c_int
     }
 }
@@ -146,6 +150,7 @@ unsafe extern "C" fn close_from(first: c_int) {
 
 /// Notes a copy.
 fn copied(from: c_int, to: c_int) {
+    note_descriptor(to);
     if let Some(entry) = entry(from) {
         insert(to, entry);
         if let Kind::Locked(file, opening) = entry.kind {

@@ -2,6 +2,7 @@
 
 use super::{Entry, Kind, descriptors, insert};
 use crate::context::interpose;
+use crate::process::note_descriptor;
 use crate::real::c_result;
 use crate::sys::{self, call};
 use core::ffi::{CStr, c_char, c_int, c_uint};
@@ -21,6 +22,7 @@ unsafe extern "C" fn open_at(directory: c_int, path: *const c_char, flags: c_int
     // SAFETY: what the program asks for.
     unsafe {
         let fd = c_result(call!(libc::SYS_openat, directory, path, flags, mode)) as c_int;
+        note_descriptor(fd);
         if fd >= 0 && matches!(CStr::from_ptr(path).to_bytes(), b"/dev/urandom" | b"/dev/random") {
             insert(fd, Entry::new(Kind::Random));
         }

@@ -52,7 +52,8 @@ fn place(fd: c_int) -> u64 {
     let mut name = [0u8; 512];
     // SAFETY: reads a link into the array.
     let length = unsafe { call!(libc::SYS_readlink, path.as_ptr(), name.as_mut_ptr(), name.len()) }.max(0) as usize;
-    let hash = name[..length].iter().fold(0xcbf2_9ce4_8422_2325u64, |h, c| (h ^ u64::from(*c)).wrapping_mul(0x100_0000_01b3));
+    let hash =
+        name[..length].iter().fold(0xcbf2_9ce4_8422_2325u64, |h, c| (h ^ u64::from(*c)).wrapping_mul(0x100_0000_01b3));
     hash | 1 << 63
 }
 

@@ -15,15 +15,17 @@ mod transfer;
 
 use crate::engine::{engine, step};
 use crate::objects;
+use crate::process::note_descriptor;
 use crate::real::c_result;
 use crate::signals;
 use crate::sys::{self, call};
 use crate::threads;
 use crate::time;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use libc::{EAGAIN, EINTR, pollfd};
-use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
+use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation, Outcome, Wait};
 
 /// What an end is ready for: reading, writing, its end or an error, and the rest.
 const IN: u64 = 1;
@@ -95,32 +97,32 @@ struct Group {
 }
 
 /// Everything about descriptors; nothing of it survives an execution.
+#[derive(Default)]
 struct Descriptors {
     entries: Vec<Option<Entry>>,
     groups: Vec<Group>,
     epolls: Vec<polling::Epoll>,
     files: Vec<locks::Locked>,
-    /// Sets that were polled before: by whom, what, and the object.
-    sets: Vec<(ThreadId, Vec<(ObjectId, u64)>, ObjectId)>,
+    /// Sets that were polled before.
+    sets: Vec<polling::Set>,
     addresses: Option<ObjectId>,
     datagrams: Option<usize>,
     next_port: u16,
 }
 
-static mut DESCRIPTORS: Descriptors = Descriptors {
-    entries: Vec::new(),
-    groups: Vec::new(),
-    epolls: Vec::new(),
-    files: Vec::new(),
-    sets: Vec::new(),
-    addresses: None,
-    datagrams: None,
-    next_port: 0,
-};
+/// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.
+static mut DESCRIPTORS: *mut Descriptors = core::ptr::null_mut();
 
 fn descriptors() -> &'static mut Descriptors {
-    // SAFETY: only the carrier comes here, and no reference is kept across a step.
-    unsafe { &mut *(&raw mut DESCRIPTORS) }
+    // SAFETY: made before the program begins; only the carrier comes here, and no reference is kept across a step.
+    unsafe { &mut *DESCRIPTORS }
+}
+
+/// Makes what is needed, once.
+pub fn prepare() {
+    let descriptors = Box::new(Descriptors::default());
+    // SAFETY: only the carrier comes here.
+    unsafe { DESCRIPTORS = Box::into_raw(descriptors) };
 }
 
 /// Begins an execution: only files are open.
@@ -150,6 +152,7 @@ fn entry_mut(fd: c_int) -> Option<&'static mut Entry> {
 /// Notes what a new descriptor is.
 fn insert(fd: c_int, entry: Entry) {
     let Ok(index) = usize::try_from(fd) else { return };
+    note_descriptor(fd);
     let d = descriptors();
     if d.entries.len() <= index {
         d.entries.resize(index + 1, None);

@@ -4,7 +4,8 @@
 //! Interests that are told once for each change (edge triggered, one shot) have a bit of their own in the word of the object.
 
 use super::{
-    Entry, FIRST_EDGE, HUP, IN, Kind, WIDTH, bits, change, descriptors, entry, fail, insert, object_of, refresh, tell, timers,
+    Entry, FIRST_EDGE, HUP, IN, Kind, WIDTH, bits, change, descriptors, entry, fail, insert, object_of, refresh, tell,
+    timers,
 };
 use crate::context::interpose;
 use crate::engine::{self, engine, step};
@@ -17,7 +18,7 @@ use crate::time;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use libc::{EINTR, EINVAL, epoll_event, fd_set, pollfd, sigset_t, timespec, timeval};
-use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, Wait};
+use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
 use ordain_wire::Event;
 
 const MILLISECOND: u64 = 1_000_000;
@@ -70,6 +71,13 @@ impl Epoll {
         }
         edges
     }
+}
+
+/// A set that was polled before: by whom, what, and the object.
+pub(super) struct Set {
+    thread: ThreadId,
+    members: Vec<(ObjectId, u64)>,
+    object: ObjectId,
 }
 
 /// What is waited for.
@@ -129,15 +137,15 @@ impl Gathered {
 fn set_of(members: &[(ObjectId, u64)]) -> ObjectId {
     let e = engine();
     let thread = e.me();
-    if let Some(known) = descriptors().sets.iter().find(|s| s.0 == thread && s.1 == members) {
-        return known.2;
+    if let Some(known) = descriptors().sets.iter().find(|s| s.thread == thread && s.members == members) {
+        return known.object;
     }
     for (object, mask) in members {
         e.log(&Event::PollMember { object: *object, mask: *mask });
     }
     let set = e.arbiter.create_poll(thread, members);
     e.log(&Event::CreatePoll { thread, set });
-    descriptors().sets.push((thread, members.to_vec(), set));
+    descriptors().sets.push(Set { thread, members: members.to_vec(), object: set });
     set
 }
 
@@ -319,7 +327,9 @@ unsafe fn select_with(count: c_int, sets: [*mut fd_set; 3], timeout: Option<u64>
             return -(libc::EBADF as isize);
         }
         let mut found = 0;
-        for (set, (wanted, told)) in sets.into_iter().zip(WANTED.into_iter().zip(TOLD)).filter(|(set, _)| !set.is_null()) {
+        for (set, (wanted, told)) in
+            sets.into_iter().zip(WANTED.into_iter().zip(TOLD)).filter(|(set, _)| !set.is_null())
+        {
             for index in 0..(count.max(0) as usize).div_ceil(64) {
                 (set as *mut u64).add(index).write(0);
             }
@@ -343,7 +353,9 @@ unsafe extern "C" fn select_some(
     // SAFETY: the program's arguments.
     unsafe {
         let timeout = limit.as_ref().map(|t| {
-            (t.tv_sec.max(0) as u64).saturating_mul(SECOND).saturating_add((t.tv_usec.max(0) as u64).saturating_mul(1000))
+            (t.tv_sec.max(0) as u64)
+                .saturating_mul(SECOND)
+                .saturating_add((t.tv_usec.max(0) as u64).saturating_mul(1000))
         });
         let begin = time::now();
         let answer = select_with(count, [readable, writable, exceptional], timeout);
@@ -451,9 +463,14 @@ fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64
     let ask = || {
         let mut count = direct(0);
         for interest in &descriptors().epolls[number].interests {
-            if (0..most as isize).contains(&count) && interest.events & IN as u32 != 0 && timers::has_expired(interest.fd) {
+            if (0..most as isize).contains(&count)
+                && interest.events & IN as u32 != 0
+                && timers::has_expired(interest.fd)
+            {
                 // SAFETY: there is room.
-                unsafe { out.offset(count).write_unaligned(epoll_event { events: libc::EPOLLIN as u32, u64: interest.data }) };
+                unsafe {
+                    out.offset(count).write_unaligned(epoll_event { events: libc::EPOLLIN as u32, u64: interest.data })
+                };
                 count += 1;
             }
         }

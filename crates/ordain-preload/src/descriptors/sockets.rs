@@ -4,18 +4,20 @@
 //! ends belong together is known. All sockets for datagrams share one object, because anyone may send to anyone.
 
 use super::{
-    ADDRESSES, DATAGRAMS, Entry, IN, Kind, MOST_ENDS, OUT, ask, await_end, change, create_group, descriptors, entry, entry_mut,
-    fail, insert, is_nonblocking, new_group, object_of, refresh, transfer,
+    ADDRESSES, DATAGRAMS, Entry, IN, Kind, MOST_ENDS, OUT, ask, await_end, change, create_group, descriptors, entry,
+    entry_mut, fail, insert, is_nonblocking, new_group, object_of, refresh, transfer,
 };
 use crate::context::interpose;
 use crate::engine::{self, step};
 use crate::objects;
+use crate::process::note_descriptor;
 use crate::real::c_result;
 use crate::sys::call;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use libc::{
-    AF_INET, AF_INET6, AF_UNIX, EADDRINUSE, EAGAIN, ECONNREFUSED, EINPROGRESS, SOCK_STREAM, SOL_SOCKET, sockaddr, socklen_t, timeval,
+    AF_INET, AF_INET6, AF_UNIX, EADDRINUSE, EAGAIN, ECONNREFUSED, EINPROGRESS, SOCK_STREAM, SOL_SOCKET, sockaddr,
+    socklen_t, timeval,
 };
 use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation};
 
@@ -55,6 +57,7 @@ fn datagrams() -> usize {
 unsafe extern "C" fn make(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     // SAFETY: what the program asks for.
     let fd = c_result(unsafe { call!(libc::SYS_socket, domain, kind, protocol) }) as c_int;
+    note_descriptor(fd);
     if fd < 0 || !matches!(domain, AF_UNIX | AF_INET | AF_INET6) {
         return fd;
     }
@@ -117,10 +120,14 @@ fn reaches(to: &[u8], at: &[u8]) -> bool {
         return false;
     }
     // Ports are given out once; only the address of another machine with the same port must not match.
-    let address = |a: &[u8]| if family(a) == AF_INET { a.get(4..8).map(<[u8]>::to_vec) } else { a.get(8..24).map(<[u8]>::to_vec) };
+    let address = |a: &[u8]| {
+        if family(a) == AF_INET { a.get(4..8).map(<[u8]>::to_vec) } else { a.get(8..24).map(<[u8]>::to_vec) }
+    };
     let own = |a: &[u8]| match address(a).as_deref() {
         Some([0, 0, 0, 0] | [127, ..]) => true,
-        Some(six) if six.len() == 16 => six[..15].iter().all(|b| *b == 0) || six[..12] == *b"\0\0\0\0\0\0\0\0\0\0\xff\xff",
+        Some(six) if six.len() == 16 => {
+            six[..15].iter().all(|b| *b == 0) || six[..12] == *b"\0\0\0\0\0\0\0\0\0\0\xff\xff"
+        }
         _ => false,
     };
     own(to) || address(to) == address(at)
@@ -219,7 +226,8 @@ unsafe extern "C" fn connect_to(fd: c_int, address: *const sockaddr, length: soc
         let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket && e.group.is_none()) else { return direct() };
         let wanted = bytes(address, length);
         step(Operation::Load { cell: addresses(), order: MemoryOrder::SeqCst });
-        let listens = |g: &super::Group| g.listens && g.ends.iter().any(|e| !e.is_empty()) && reaches(&wanted, &g.address);
+        let listens =
+            |g: &super::Group| g.listens && g.ends.iter().any(|e| !e.is_empty()) && reaches(&wanted, &g.address);
         let Some(listener) = descriptors().groups.iter().position(listens) else {
             let result = direct();
             if result == 0 {
@@ -260,7 +268,8 @@ unsafe extern "C" fn accept_with(fd: c_int, address: *mut sockaddr, length: *mut
     // SAFETY: what the program asks for.
     unsafe {
         let accept = || call!(libc::SYS_accept4, fd, address, length, flags);
-        let Some((known, listener)) = entry(fd).filter(|e| e.kind == Kind::Listener).and_then(|e| Some((e, e.group?))) else {
+        let Some((known, listener)) = entry(fd).filter(|e| e.kind == Kind::Listener).and_then(|e| Some((e, e.group?)))
+        else {
             return c_result(accept()) as c_int;
         };
         let tries = is_nonblocking(fd);
@@ -288,7 +297,13 @@ unsafe extern "C" fn shut_down(fd: c_int, how: c_int) -> c_int {
     c_result(transfer::shut(fd, how)) as c_int
 }
 
-unsafe extern "C" fn set_option(fd: c_int, level: c_int, option: c_int, value: *const c_void, length: socklen_t) -> c_int {
+unsafe extern "C" fn set_option(
+    fd: c_int,
+    level: c_int,
+    option: c_int,
+    value: *const c_void,
+    length: socklen_t,
+) -> c_int {
     // SAFETY: what the program asks for.
     unsafe {
         let result = call!(libc::SYS_setsockopt, fd, level, option, value, length);

@@ -1,7 +1,9 @@
 //! Timers with a descriptor, in virtual time: the kernel's timer is never set. A timer expires when a wait for it does, and that may
 //! be at any moment, as with all waits for a time.
 
-use super::{Entry, IN, Kind, change, create_group, descriptors, entry, fail, insert, is_nonblocking, object_of, refresh};
+use super::{
+    Entry, IN, Kind, change, create_group, descriptors, entry, fail, insert, is_nonblocking, object_of, refresh,
+};
 use crate::context::interpose;
 use crate::engine::step;
 use crate::real::c_result;

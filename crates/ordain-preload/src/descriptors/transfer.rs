@@ -1,6 +1,9 @@
 //! Reading and writing.
 
-use super::{Entry, HUP, IN, Kind, OUT, await_end, change, entry, insert, is_nonblocking, object_of, refresh, settle, stall, timers};
+use super::{
+    Entry, HUP, IN, Kind, OUT, await_end, change, entry, insert, is_nonblocking, object_of, refresh, settle, stall,
+    timers,
+};
 use crate::context::interpose;
 use crate::real::c_result;
 use crate::signals;

@@ -231,7 +231,11 @@ unsafe extern "C" fn wait_for_info(set: *const sigset_t, out: *mut libc::siginfo
     unsafe { wait_with(set, out, Wait::Interruptible) }
 }
 
-unsafe extern "C" fn wait_for_some_time(set: *const sigset_t, out: *mut libc::siginfo_t, limit: *const timespec) -> c_int {
+unsafe extern "C" fn wait_for_some_time(
+    set: *const sigset_t,
+    out: *mut libc::siginfo_t,
+    limit: *const timespec,
+) -> c_int {
     if limit.is_null() {
         // SAFETY: the program's arguments.
         return unsafe { wait_with(set, out, Wait::Interruptible) };
@@ -362,7 +366,9 @@ fn timer_value((span, interval): (u64, u64)) -> libc::itimerval {
 
 unsafe extern "C" fn set_timer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int {
     if which != libc::ITIMER_REAL {
-        engine::refuse(format_args!("the program sets a timer of processor time, which is not the same in every execution"));
+        engine::refuse(format_args!(
+            "the program sets a timer of processor time, which is not the same in every execution"
+        ));
     }
     let span = |t: &timeval| (t.tv_sec.max(0) as u64).saturating_mul(SECOND).saturating_add(t.tv_usec as u64 * 1000);
     // SAFETY: the program's arguments.
@@ -434,5 +440,7 @@ unsafe extern "C" fn refuse_descriptor() -> ! {
 }
 
 unsafe extern "C" fn refuse_timer() -> ! {
-    engine::refuse(format_args!("the program makes timers with timer_create, which are not modelled; use timerfd or sleep"))
+    engine::refuse(format_args!(
+        "the program makes timers with timer_create, which are not modelled; use timerfd or sleep"
+    ))
 }

@@ -16,6 +16,7 @@ use crate::sys::{self, call};
 use crate::threads::{self, State};
 use crate::time;
 use crate::trap::CRASHES;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use libc::{EAGAIN, EINTR, SIG_DFL, SIG_IGN};
@@ -91,22 +92,12 @@ struct Signals {
     senders: bool,
 }
 
-static mut SIGNALS: Signals = Signals {
-    object: None,
-    actions: [Action::DEFAULT; COUNT],
-    details: [Details { code: 0, value: 0 }; COUNT],
-    pending: 0,
-    waiting: Vec::new(),
-    alarm: None,
-    ran: None,
-    first_actions: [Action::DEFAULT; COUNT],
-    first_mask: 0,
-    senders: false,
-};
+/// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.
+static mut SIGNALS: *mut Signals = core::ptr::null_mut();
 
 fn signals() -> &'static mut Signals {
-    // SAFETY: only the carrier comes here, and no reference is kept across a step.
-    unsafe { &mut *(&raw mut SIGNALS) }
+    // SAFETY: made before the program begins; only the carrier comes here, and no reference is kept across a step.
+    unsafe { &mut *SIGNALS }
 }
 
 fn bit(signal: c_int) -> u64 {
@@ -115,6 +106,20 @@ fn bit(signal: c_int) -> u64 {
 
 /// Takes over dispositions and the mask that constructors have set. From now on broken pipes are errors to us.
 pub fn prepare() {
+    let new = Signals {
+        object: None,
+        actions: [Action::DEFAULT; COUNT],
+        details: [Details { code: 0, value: 0 }; COUNT],
+        pending: 0,
+        waiting: Vec::new(),
+        alarm: None,
+        ran: None,
+        first_actions: [Action::DEFAULT; COUNT],
+        first_mask: 0,
+        senders: false,
+    };
+    // SAFETY: only the carrier comes here.
+    unsafe { SIGNALS = Box::into_raw(Box::new(new)) };
     let s = signals();
     // SAFETY: asks for dispositions and the mask; the runtime takes its own signals in `trap`.
     unsafe {
@@ -147,7 +152,8 @@ pub fn begin() {
     s.actions = s.first_actions;
     let main = &mut engine().slots[0];
     main.mask = s.first_mask;
-    main.handled = (1..COUNT as c_int).filter(|n| s.actions[*n as usize].handler > SIG_IGN).fold(0, |set, n| set | bit(n));
+    main.handled =
+        (1..COUNT as c_int).filter(|n| s.actions[*n as usize].handler > SIG_IGN).fold(0, |set, n| set | bit(n));
     watch();
 }
 
@@ -350,7 +356,9 @@ fn deliver(signal: c_int, to: To, details: Details) {
                 return;
             }
             let thread = e.slots[receiver].thread;
-            if receiver == me && e.slots[me].handling & bit(signal) == 0 || s.actions[signal as usize].handler == SIG_DFL {
+            if receiver == me && e.slots[me].handling & bit(signal) == 0
+                || s.actions[signal as usize].handler == SIG_DFL
+            {
                 let mut ran = None;
                 accept(signal, &mut ran);
                 signals().ran = ran;

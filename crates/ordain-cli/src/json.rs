@@ -1,0 +1,157 @@
+//! What `--format json` prints. The schema of the check's object is in `docs/check.schema.json`.
+
+use crate::check;
+use crate::problem::{self, Problem};
+use ordain_native::{LEVEL, Report};
+use serde::Serialize;
+
+/// The version of all objects here; it changes when a field changes its meaning or goes away.
+pub(crate) const VERSION: u32 = 1;
+
+/// The result of `ordain check`.
+#[derive(Serialize)]
+pub(crate) struct Check {
+    version: u32,
+    verdict: &'static str,
+    meaning: String,
+    level: &'static str,
+    program: String,
+    arguments: Vec<String>,
+    mode: &'static str,
+    mode_reason: String,
+    strategy: &'static str,
+    executions: u64,
+    blocked: u64,
+    steps: u64,
+    threads_max: usize,
+    depth_max: usize,
+    exhausted: bool,
+    estimate: Option<u64>,
+    findings: Vec<Finding>,
+    notes: Vec<String>,
+    wall_seconds: f64,
+    cpu_seconds: f64,
+    executions_per_cpu_second: Option<f64>,
+}
+
+impl Check {
+    pub(crate) fn new(check: &ordain_native::Check, report: &Report) -> Self {
+        Self {
+            version: VERSION,
+            verdict: report.verdict.word(),
+            meaning: check::verdict(report),
+            level: LEVEL,
+            program: check.launch.program.to_string_lossy().into_owned(),
+            arguments: lossy(&check.launch.arguments),
+            mode: report.mode.word(),
+            mode_reason: report.mode_reason.clone(),
+            strategy: report.strategy,
+            executions: report.summary.executions,
+            blocked: report.summary.blocked,
+            steps: report.summary.steps,
+            threads_max: report.summary.threads,
+            depth_max: report.summary.depth,
+            exhausted: report.summary.exhausted,
+            estimate: check::classes(report),
+            findings: report.findings.iter().map(Finding::from).collect(),
+            notes: check::notes(report),
+            wall_seconds: report.wall.as_secs_f64(),
+            cpu_seconds: report.cpu.as_secs_f64(),
+            executions_per_cpu_second: check::rate(report),
+        }
+    }
+}
+
+/// A confirmed misbehaviour.
+#[derive(Serialize)]
+pub(crate) struct Finding {
+    kind: &'static str,
+    message: String,
+    schedule: Option<String>,
+    threads: Vec<Thread>,
+}
+
+#[derive(Serialize)]
+struct Thread {
+    name: String,
+    doing: Option<String>,
+    frames: Vec<Frame>,
+}
+
+#[derive(Serialize)]
+struct Frame {
+    function: Option<String>,
+    file: Option<String>,
+    line: Option<u32>,
+    module: String,
+    offset: u64,
+}
+
+impl From<&ordain_native::Finding> for Finding {
+    fn from(finding: &ordain_native::Finding) -> Self {
+        let threads = finding.threads.iter().map(|thread| Thread {
+            name: thread.name.clone(),
+            doing: thread.doing.clone(),
+            frames: thread.frames.iter().flat_map(|frame| &frame.locations).map(Frame::from).collect(),
+        });
+        Self {
+            kind: finding.kind.word(),
+            message: finding.message.clone(),
+            schedule: finding.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+            threads: threads.collect(),
+        }
+    }
+}
+
+impl From<&ordain_native::backtrace::Location> for Frame {
+    fn from(place: &ordain_native::backtrace::Location) -> Self {
+        Self {
+            function: place.function.clone(),
+            file: place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+            line: place.line,
+            module: place.module.clone(),
+            offset: place.offset,
+        }
+    }
+}
+
+/// The result of `ordain replay` of a program.
+#[derive(Serialize)]
+pub(crate) struct Replay {
+    pub(crate) version: u32,
+    pub(crate) schedule: String,
+    pub(crate) program: String,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) program_changed: bool,
+    pub(crate) times: u32,
+    pub(crate) shown: u32,
+    pub(crate) ended_well: u32,
+    pub(crate) departed: u32,
+    pub(crate) departure: Option<String>,
+    pub(crate) finding: Option<Finding>,
+}
+
+/// Why a command could not do its work.
+#[derive(Serialize)]
+pub(crate) struct Trouble {
+    version: u32,
+    error: Error,
+}
+
+#[derive(Serialize)]
+struct Error {
+    message: String,
+    help: Option<String>,
+}
+
+impl From<&Problem> for Trouble {
+    fn from(problem: &Problem) -> Self {
+        let (message, help) = problem::texts(problem);
+        Self { version: VERSION, error: Error { message, help } }
+    }
+}
+
+/// Arguments as text.
+pub(crate) fn lossy(arguments: &[std::ffi::OsString]) -> Vec<String> {
+    arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect()
+}

@@ -1,0 +1,308 @@
+//! Replay of a program. The header of the schedule says what to run and how; a file may come from anywhere, so every line of
+//! it is checked, and what is going to run is told before.
+
+use super::Arguments;
+use crate::Outcome;
+use crate::check::{self, plural, read_input};
+use crate::json;
+use crate::options::{self, Format};
+use crate::output::{self, printable, printable_lines};
+use crate::problem::Problem;
+use crate::replay_line::quote;
+use ordain_model::{Options, Schedule};
+use ordain_native::{Check, Finding, LEVEL, Launch, Patience, binary, describe_input, unescape};
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+/// No path is longer.
+const MOST_PATH: usize = 4096;
+
+/// What the replays showed.
+#[derive(Default)]
+struct Tally {
+    shown: u32,
+    ended_well: u32,
+    departed: u32,
+    finding: Option<Finding>,
+    /// The first step that could not be followed, and how the program departed there.
+    departure: Option<(usize, String)>,
+}
+
+/// Runs the program of a schedule under it.
+pub(super) fn replay(arguments: &Arguments, schedule: &Schedule) -> Result<Outcome, Problem> {
+    if !arguments.cargo.is_empty() {
+        return Err(Problem::OnlyForTests { path: arguments.file.clone() });
+    }
+    let header = Header { path: &arguments.file, schedule };
+    let check = header.check(arguments)?;
+    let changed = header.binary()?.is_some_and(|fingerprint| fingerprint != check.binary.fingerprint);
+    output::tell(&opening(&check, &header, changed));
+
+    let mut tally = Tally::default();
+    for _ in 0..arguments.times {
+        tally.add(&check, schedule)?;
+    }
+    output::tell(&printable_lines(&closing(&tally, arguments.times, schedule)));
+    if arguments.format == Format::Json && (tally.shown > 0 || tally.departed == 0) {
+        output::write_json(&json::Replay {
+            version: json::VERSION,
+            schedule: arguments.file.to_string_lossy().into_owned(),
+            program: check.launch.program.to_string_lossy().into_owned(),
+            arguments: json::lossy(&check.launch.arguments),
+            program_changed: changed,
+            times: arguments.times,
+            shown: tally.shown,
+            ended_well: tally.ended_well,
+            departed: tally.departed,
+            departure: tally.departure.as_ref().map(|d| d.1.clone()),
+            finding: tally.finding.as_ref().map(json::Finding::from),
+        })?;
+    }
+    match tally.departure {
+        _ if tally.shown > 0 => Ok(Outcome::Finding),
+        None => Ok(Outcome::Clean),
+        Some((step, difference)) => {
+            let difference = printable(&difference);
+            Err(Problem::Departure { step, steps: schedule.steps.len(), difference, changed })
+        }
+    }
+}
+
+impl Tally {
+    fn add(&mut self, check: &Check, schedule: &Schedule) -> Result<(), Problem> {
+        let replayed = check.replay(schedule).map_err(|problem| Problem::Native { problem })?;
+        match (replayed.finding, replayed.departure) {
+            (_, Some(departure)) => {
+                self.departed += 1;
+                self.departure.get_or_insert((replayed.steps, departure));
+            }
+            (Some(finding), None) => {
+                self.shown += 1;
+                self.finding.get_or_insert(finding);
+            }
+            (None, None) => self.ended_well += 1,
+        }
+        Ok(())
+    }
+}
+
+/// What is going to run, and what to know about it.
+fn opening(check: &Check, header: &Header<'_>, changed: bool) -> String {
+    let launch = &check.launch;
+    let mut text = String::from("replaying:");
+    for (name, value) in &launch.environment {
+        let _ = write!(text, " {}={}", name.to_string_lossy(), quote(&value.to_string_lossy()));
+    }
+    let _ = write!(text, " {}", quote(&launch.program.to_string_lossy()));
+    for argument in &launch.arguments {
+        let _ = write!(text, " {}", quote(&argument.to_string_lossy()));
+    }
+    text = printable(&text);
+    text.push('\n');
+    if changed {
+        let _ = writeln!(
+            text,
+            "warning: {} is not the same as when the schedule was made (its fingerprint was {}, and now is {:032x}), so \
+             it may depart from the schedule",
+            printable(&launch.program.to_string_lossy()),
+            printable(header.schedule.get("binary").unwrap_or_default()),
+            check.binary.fingerprint
+        );
+    }
+    let input = describe_input(&launch.input);
+    match header.schedule.get("input") {
+        Some(then) if then != input => {
+            let _ = writeln!(text, "warning: standard input was {}, and now is {input}", printable(then));
+        }
+        None if !launch.input.is_empty() => {
+            let _ =
+                writeln!(text, "warning: the program read nothing when the schedule was made, and now reads {input}");
+        }
+        _ => {}
+    }
+    text.push('\n');
+    text
+}
+
+/// What the replays showed.
+fn closing(tally: &Tally, times: u32, schedule: &Schedule) -> String {
+    let mut text = String::new();
+    let found = schedule.get("found").unwrap_or_default();
+    if let Some(finding) = &tally.finding {
+        let _ = writeln!(text, "{}\n", check::story(finding));
+        let kind = found.split(':').next().unwrap_or_default();
+        if !kind.is_empty() && kind != finding.kind.word() {
+            let _ = writeln!(text, "This is not what the schedule was made for: {found}\n");
+        }
+    }
+    let steps = plural(schedule.steps.len() as u64, "step");
+    let _ = match (times, tally) {
+        (1, Tally { shown: 1, finding: Some(finding), .. }) => {
+            writeln!(text, "finding: {} under this schedule of {steps}", finding.kind.word())
+        }
+        (1, Tally { ended_well: 1, .. }) => {
+            writeln!(text, "no finding: the program followed the schedule of {steps} and ended well")
+        }
+        (1, _) => Ok(()),
+        (_, Tally { shown, ended_well, departed, .. }) => {
+            let _ = write!(text, "the finding showed {shown} of {times} times");
+            if *ended_well > 0 {
+                let _ = write!(text, "; the program ended well {}", plural((*ended_well).into(), "time"));
+            }
+            if *departed > 0 {
+                let _ = write!(text, "; the program departed from the schedule {}", plural((*departed).into(), "time"));
+            }
+            writeln!(text)
+        }
+    };
+    text
+}
+
+/// The header of a program's schedule, which is not trusted.
+struct Header<'a> {
+    path: &'a Path,
+    schedule: &'a Schedule,
+}
+
+impl Header<'_> {
+    /// The check that the schedule comes from.
+    fn check(&self, arguments: &Arguments) -> Result<Check, Problem> {
+        self.refuse_repetitions()?;
+        self.one_of("level", &[LEVEL])?;
+        let environment: Result<Vec<_>, Problem> = self
+            .all("variable")
+            .map(|text| options::variable(&unescape(text)).map_err(|reason| self.bad("variable", text, &reason)))
+            .collect();
+        let words: Result<Vec<OsString>, Problem> =
+            self.all("argument").map(|text| self.word("argument", text)).collect();
+        let usual = Options::default();
+        let options = Options {
+            kind_time: self.one_of("time", &["kind"])?,
+            spurious_wakeups: self.one_of("wake-ups", &["spurious"])?,
+            spin_bound: self.number("spin-bound", "", 1, u32::MAX)?.unwrap_or(usual.spin_bound),
+            max_steps: self.number("max-steps", "", 1, usize::MAX)?.unwrap_or(usual.max_steps),
+            ..usual
+        };
+        let hang_time = self.number("hang-time", " ms", 1, u64::MAX)?.map(Duration::from_millis);
+        let (environment, words) = (environment?, words?);
+        let expected_status = self.number("status", "", 0, 255)?.unwrap_or(0);
+        let binary = self.find_program(arguments.program.as_deref())?;
+        Ok(Check {
+            launch: Launch {
+                program: binary.path.clone(),
+                arguments: words,
+                environment,
+                input: self.input(arguments.stdin.as_deref())?,
+            },
+            binary,
+            options,
+            strategy: None,
+            bound: None,
+            seed: 0,
+            depth: 1,
+            max_executions: None,
+            max_time: None,
+            mode: None,
+            keep_going: false,
+            compare_output: self.schedule.get("found").is_some_and(|found| found.starts_with("output:")),
+            expected_status,
+            patience: hang_time.map_or_else(Patience::default, check::patience),
+            directory: None,
+        })
+    }
+
+    /// The program: the one that is named on the command line, or the one of the schedule.
+    fn find_program(&self, named: Option<&Path>) -> Result<binary::Binary, Problem> {
+        let search_path = std::env::var_os("PATH");
+        if let Some(named) = named {
+            return Ok(binary::inspect(named.as_os_str(), search_path.as_deref())?);
+        }
+        let text = self.schedule.get("executable").unwrap_or_default();
+        let program = self.word("executable", text)?;
+        // A path with control characters may be one, but more likely is a trick on the terminal; --program takes it.
+        let plausible = program.len() <= MOST_PATH && !program.as_bytes().iter().any(u8::is_ascii_control);
+        if !Path::new(&program).is_absolute() || !plausible {
+            return Err(self.bad("executable", text, "it is not the absolute path of a program"));
+        }
+        binary::inspect(&program, None).map_err(|reason| Problem::NoExecutable { reason })
+    }
+
+    /// What the program reads.
+    fn input(&self, named: Option<&Path>) -> Result<Vec<u8>, Problem> {
+        match (named, self.schedule.get("input")) {
+            (Some(named), _) => read_input(named),
+            (None, None) => Ok(Vec::new()),
+            (None, Some(then)) => {
+                let size = then.split(',').next().unwrap_or_default();
+                let is_size = size.strip_suffix(" bytes").is_some_and(|n| n.parse::<u64>().is_ok());
+                Err(if is_size {
+                    Problem::InputMissing { size: size.to_owned() }
+                } else {
+                    self.bad("input", then, "it does not say how many bytes")
+                })
+            }
+        }
+    }
+
+    /// The fingerprint of the program that the schedule was made with.
+    fn binary(&self) -> Result<Option<u128>, Problem> {
+        let Some(text) = self.schedule.get("binary") else { return Ok(None) };
+        let hexadecimal = !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let fingerprint = u128::from_str_radix(text, 16).ok().filter(|_| hexadecimal);
+        fingerprint.map(Some).ok_or_else(|| self.bad("binary", text, "it is not a fingerprint"))
+    }
+
+    fn all(&self, key: &str) -> impl Iterator<Item = &str> {
+        self.schedule.header.iter().filter(move |line| line.0 == key).map(|line| line.1.as_str())
+    }
+
+    /// Only arguments and variables may be there more than once: of other lines, one would be silently ignored.
+    fn refuse_repetitions(&self) -> Result<(), Problem> {
+        for (at, (key, value)) in self.schedule.header.iter().enumerate() {
+            let repeated = self.schedule.header[..at].iter().any(|line| line.0 == *key);
+            if repeated && !["argument", "variable"].contains(&key.as_str()) {
+                return Err(self.bad(key, value, "it is there more than once"));
+            }
+        }
+        Ok(())
+    }
+
+    fn word(&self, key: &str, text: &str) -> Result<OsString, Problem> {
+        let word = unescape(text);
+        let nul = OsStr::as_bytes(&word).contains(&0);
+        if nul { Err(self.bad(key, text, "it holds a NUL byte, which no argument can")) } else { Ok(word) }
+    }
+
+    /// Whether the line is there; it must be one of the known ones.
+    fn one_of(&self, key: &str, known: &[&str]) -> Result<bool, Problem> {
+        match self.schedule.get(key) {
+            None => Ok(false),
+            Some(value) if known.contains(&value) => Ok(true),
+            Some(value) => Err(self.bad(key, value, &format!("it should be `{}`", known.join("` or `")))),
+        }
+    }
+
+    fn number<T: std::str::FromStr + PartialOrd + std::fmt::Display>(
+        &self,
+        key: &str,
+        unit: &str,
+        least: T,
+        most: T,
+    ) -> Result<Option<T>, Problem> {
+        let Some(value) = self.schedule.get(key) else { return Ok(None) };
+        let number = value.strip_suffix(unit).and_then(|digits| digits.parse().ok());
+        match number.filter(|n| *n >= least && *n <= most) {
+            Some(number) => Ok(Some(number)),
+            None => Err(self.bad(key, value, &format!("it should be a number from {least} to {most}{unit}"))),
+        }
+    }
+
+    fn bad(&self, key: &str, value: &str, reason: &str) -> Problem {
+        const MOST_SHOWN: usize = 100;
+        let shown = |text: &str| printable(&text.chars().take(MOST_SHOWN).collect::<String>());
+        Problem::BadHeader { path: self.path.to_owned(), key: shown(key), value: shown(value), reason: reason.into() }
+    }
+}
