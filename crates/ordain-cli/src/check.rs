@@ -156,7 +156,7 @@ fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
             kind_time: arguments.kind_time,
             spin_bound: arguments.spin_bound,
             max_steps: arguments.max_steps,
-            ..Options::default()
+            ..ordain_native::default_options()
         },
         strategy: arguments.strategy,
         bound: arguments.preemption_bound.map(Bound::Preemptions).or(arguments.delay_bound.map(Bound::Delays)),

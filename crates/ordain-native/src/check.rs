@@ -126,6 +126,11 @@ pub enum Problem {
     },
 }
 
+/// What is assumed of the world by default. Rounds of a program's loop take longer than those of a closure's.
+pub fn default_options() -> Options {
+    Options { livelock_rounds: 10_000, ..Options::default() }
+}
+
 /// More findings than this are not kept.
 const MOST_FINDINGS: usize = 100;
 /// Executions of a sampler if nothing else limits it.
@@ -348,6 +353,10 @@ impl Run<'_> {
                 return Ok(Some((total, None, Some(departed))));
             }
             let noticed = if turn.telling { finding::notice(&self.native, self.check.expected_status) } else { None };
+            if turn.telling && noticed.is_none() {
+                let message = format!("the process saw it end with {:?}", self.native.aftermath().ended);
+                return Err(Problem::Unconfirmed { kind: "misbehaviour", message });
+            }
             if let Some(noticed) = noticed
                 && !found.iter().any(|f| f.is_like(&noticed))
             {
@@ -471,7 +480,9 @@ impl Run<'_> {
         started: Instant,
         cpu: Duration,
     ) -> Report {
-        let blind = summary.threads > 1 && self.visible <= 2;
+        // A few calls are little for a program in which others would be hidden.
+        let few = if self.check.binary.rust { 2 * summary.threads } else { 0 };
+        let blind = summary.threads > 1 && self.visible <= few;
         let exhausted = coverage == Some(Coverage::Everything);
         let verdict = match () {
             () if !self.findings.is_empty() => Verdict::Finding,

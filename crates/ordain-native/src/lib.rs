@@ -10,7 +10,7 @@ mod shared;
 mod target;
 
 pub use ordain_wire::{Mode, ThreadRecord};
-pub use check::{Check, LEVEL, Problem, Replayed, Report, Verdict};
+pub use check::{Check, LEVEL, default_options, Problem, Replayed, Report, Verdict};
 pub use finding::{Finding, Kind, ThreadTrace, describe_input, unescape};
 pub use process::{Launch, Patience};
 pub use target::{Aftermath, Ended, Failure, ModeChange, Native, Search, Turn};

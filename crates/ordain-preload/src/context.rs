@@ -91,6 +91,20 @@ pub unsafe extern "C" fn leave_to(registers: *const Registers, target: usize, ar
     )
 }
 
+/// Calls main's frame on a stack that ends at `top`: with nothing above, and at the same place however deep the caller is.
+#[unsafe(naked)]
+pub unsafe extern "C" fn start_main(
+    slot: *mut core::ffi::c_void,
+    main: usize,
+    argc: i32,
+    argv: usize,
+    envp: usize,
+    top: u64,
+    frame: usize,
+) -> ! {
+    naked_asm!("mov rax, [rsp + 8]", "mov rsp, r9", "xor ebp, ebp", "push 0", "jmp rax")
+}
+
 /// What the kernel returns to behind a signal handler.
 #[unsafe(naked)]
 pub unsafe extern "C" fn sigreturn() {

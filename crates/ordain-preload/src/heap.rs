@@ -10,7 +10,8 @@ use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 
 const CLASSES: usize = 48;
-const CHUNK: usize = 1 << 24;
+/// Address space of the engine's heap: as much of this as there is. Children must find all of it mapped.
+const ENGINE_SIZES: [usize; 4] = [1 << 37, 1 << 34, 1 << 32, 1 << 30];
 /// Address space of the supervisor's heap, and how much of it is made usable at a time.
 const RESERVED: usize = 1 << 38;
 const GROWTH: usize = 1 << 21;
@@ -124,7 +125,7 @@ pub fn reserve(shared: bool) {
     let at = unsafe {
         let sharing = if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
         let flags = sharing | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        call!(sys::SYS_mmap, 0, RESERVED, libc::PROT_NONE, flags, -1i32, 0)
+        call!(sys::SYS_mmap, sys::own_address(RESERVED), RESERVED, libc::PROT_NONE, flags, -1i32, 0)
     };
     if at > 0 {
         let base = (at as usize + GROWTH - 1) & !(GROWTH - 1);
@@ -167,20 +168,18 @@ impl State {
                 arena.next = (at + size) as *mut u8;
                 return at as *mut u8;
             }
-            if size >= CHUNK {
-                return sys::map_shared(size);
+            if arena.next.is_null() {
+                for size in ENGINE_SIZES {
+                    let area = sys::map_shared(size);
+                    if !area.is_null() {
+                        (arena.next, arena.end) = (area, area.add(size));
+                        break;
+                    }
+                }
             }
-            let mut at = (arena.next as usize + size - 1) & !(size - 1);
+            let at = (arena.next as usize + size - 1) & !(size - 1);
             if arena.next.is_null() || at + size > arena.end as usize {
-                let chunk = sys::map_shared(CHUNK);
-                if chunk.is_null() {
-                    return null_mut();
-                }
-                (arena.next, arena.end) = (chunk, chunk.add(CHUNK));
-                at = (chunk as usize + size - 1) & !(size - 1);
-                if at + size > arena.end as usize {
-                    return null_mut();
-                }
+                return null_mut();
             }
             arena.next = (at + size) as *mut u8;
             at as *mut u8

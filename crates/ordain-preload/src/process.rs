@@ -1,6 +1,6 @@
 //! The beginning and the end of the program: taking over at main, `exit` and its relatives, children.
 
-use crate::context::interpose;
+use crate::context::{self, interpose};
 use crate::engine::{self, Engine, active, connect, control, engine, is_connected, step};
 use crate::real::{self, c_result, call_real, set_errno};
 use crate::snapshot;
@@ -23,6 +23,8 @@ pub struct Program {
     envp: *mut *mut c_char,
     /// Main's stack: lowest address and size.
     pub stack: (u64, usize),
+    /// Where main's frames begin: the same in all modes.
+    top: u64,
     /// The status with which the program exits.
     status: c_int,
     /// A thread is in `exit`.
@@ -120,7 +122,10 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
     real::load(c"libgcc_s.so.1");
     // SAFETY: the shared memory was mapped when the process began.
     let shared = control() as *const Control as *mut u8;
-    let program = Program { main, argc, argv, envp, stack: (0, 0), status: 0, exiting: false };
+    // Below everything that the runtime itself may have on this stack.
+    let here = (&raw const main) as u64;
+    let top = (here & !0xfff) - (128 << 10);
+    let program = Program { main, argc, argv, envp, stack: (0, 0), top, status: 0, exiting: false };
     let e = Engine::install(shared, program);
     e.slots.push(Slot::new());
     e.slots[0].fs = sys::fs_base();
@@ -215,11 +220,13 @@ pub fn run_once() -> ! {
 pub fn run_program() -> ! {
     let e = engine();
     let (main, argc, argv, envp) = (e.program.main, e.program.argc, e.program.argv, e.program.envp);
-    let slot = &raw mut *e.slots[0];
+    let slot = (&raw mut *e.slots[0]) as *mut c_void;
+    let top = e.program.top;
     engine::set_active(true);
-    // SAFETY: the program's main with its own arguments.
-    unsafe { ordain_main(slot, main, argc, argv, envp) };
-    engine::break_down(format_args!("main came back"))
+    // SAFETY: the program's main with its own arguments, on a part of main's stack that is below all frames in use.
+    unsafe {
+        context::start_main(slot, main as usize, argc, argv as usize, envp as usize, top, ordain_main as *const () as usize)
+    }
 }
 
 /// Begins an execution.
@@ -236,6 +243,7 @@ interpose! {
     fclose => close_stream;
     syscall => system_call;
     gettid => thread_number;
+    getpid => process_number;
     sched_getcpu => processor_number;
     getcpu => processor;
     __assert_fail => assertion_failed;
@@ -321,7 +329,14 @@ unsafe extern "C" fn close_stream(stream: *mut libc::FILE) -> c_int {
 /// A number for each thread that is the same in every execution.
 pub fn virtual_tid() -> c_int {
     let e = engine();
-    control().process.load(Relaxed) + e.current as c_int
+    VIRTUAL_PROCESS + e.current as c_int
+}
+
+/// The number that the program has as a process, in every execution.
+pub const VIRTUAL_PROCESS: c_int = 4000;
+
+extern "C" fn process_number() -> c_int {
+    VIRTUAL_PROCESS
 }
 
 extern "C" fn thread_number() -> c_int {
@@ -367,6 +382,7 @@ pub unsafe fn raw_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
                 0
             }
             libc::SYS_gettid => virtual_tid() as isize,
+            libc::SYS_getpid => VIRTUAL_PROCESS as isize,
             libc::SYS_getrandom => {
                 time::fill_random(a as *mut c_void, b);
                 b as isize

@@ -127,7 +127,7 @@ pub fn was_there(address: usize, length: usize) -> bool {
 /// Lets the stack be large enough from the start, so that it does not grow in executions.
 #[inline(never)]
 fn grow_stack() {
-    let mut room = [0u8; 256 << 10];
+    let mut room = [0u8; 384 << 10];
     core::hint::black_box(&mut room);
 }
 

@@ -47,11 +47,25 @@ pub fn exit_group(status: i32) -> ! {
     }
 }
 
+/// Where the runtime's own mappings go: far from where the kernel puts those of the program, so that these are the same in all modes.
+static mut OWN_AREA: usize = 0x1000_0000_0000;
+
+/// An address at which the runtime's next mapping should be.
+pub fn own_address(size: usize) -> usize {
+    // SAFETY: only the carrier comes here.
+    unsafe {
+        let at = OWN_AREA;
+        // A gap, so that nobody writes over the end of one into the next.
+        OWN_AREA = (at + size + (1 << 21)) & !((1 << 21) - 1);
+        at
+    }
+}
+
 /// Maps memory that is shared with children and left alone when the program's memory is put back.
 pub fn map_shared(size: usize) -> *mut u8 {
     // SAFETY: a new mapping.
     let at = unsafe {
-        call!(SYS_mmap, 0, size, libc::PROT_READ | libc::PROT_WRITE,
+        call!(SYS_mmap, own_address(size), size, libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1i32, 0)
     };
     if at < 0 { core::ptr::null_mut() } else { at as *mut u8 }

@@ -96,6 +96,9 @@ interpose! {
     clock_gettime => get_clock;
     clock_getres => get_resolution;
     gettimeofday => get_time_of_day;
+    timespec_get => get_timespec;
+    timespec_getres => get_timespec_resolution;
+    times => get_times;
     time => get_time;
     clock => get_processor_time;
     nanosleep => sleep_nanoseconds;
@@ -141,6 +144,26 @@ unsafe extern "C" fn get_time_of_day(out: *mut timeval, zone: *mut c_void) -> c_
         *out = timeval { tv_sec: now.tv_sec, tv_usec: now.tv_nsec / 1000 };
     }
     0
+}
+
+unsafe extern "C" fn get_timespec(out: *mut timespec, base: c_int) -> c_int {
+    // SAFETY: the program wants to know.
+    unsafe { *out = look() };
+    base
+}
+
+unsafe extern "C" fn get_timespec_resolution(out: *mut timespec, base: c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe { get_resolution(0, out) };
+    base
+}
+
+unsafe extern "C" fn get_times(out: *mut libc::tms) -> c_long {
+    if !out.is_null() {
+        // SAFETY: the program wants to know; processor time is not modelled.
+        unsafe { out.write_bytes(0, 1) };
+    }
+    (look().tv_sec as c_long).wrapping_mul(100)
 }
 
 unsafe extern "C" fn get_time(out: *mut libc::time_t) -> libc::time_t {

@@ -196,7 +196,9 @@ impl Follower {
                     }
                 }
                 Lead::Events => {
-                    if self.arbiter.first_enabled().is_some() {
+                    if self.arbiter.is_over_limit() {
+                        self.arbiter.finish_with(End::StepLimit);
+                    } else if self.arbiter.first_enabled().is_some() {
                         // Ended by a plan that is not known here.
                         self.arbiter.finish_with(End::Cut);
                     } else {

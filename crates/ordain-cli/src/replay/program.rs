@@ -178,7 +178,7 @@ impl Header<'_> {
             .collect();
         let words: Result<Vec<OsString>, Problem> =
             self.all("argument").map(|text| self.word("argument", text)).collect();
-        let usual = Options::default();
+        let usual = ordain_native::default_options();
         let options = Options {
             kind_time: self.one_of("time", &["kind"])?,
             spurious_wakeups: self.one_of("wake-ups", &["spurious"])?,

@@ -1,7 +1,6 @@
 //! Test programs: the list, compiling them, and checking them.
 #![allow(dead_code, unreachable_pub)] // Each test file uses a part of it.
 
-use ordain_model::Options;
 use ordain_native::{Check, Launch, Patience, binary};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -88,7 +87,7 @@ pub fn check(path: &Path, arguments: &[String]) -> Check {
             environment: Vec::new(),
             input: Vec::new(),
         },
-        options: Options::default(),
+        options: ordain_native::default_options(),
         strategy: None,
         bound: None,
         seed: 1,

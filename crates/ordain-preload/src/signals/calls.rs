@@ -207,7 +207,7 @@ unsafe fn inform(out: *mut libc::siginfo_t, signal: c_int) {
         let words = out as *mut c_int;
         words.write(signal);
         words.add(2).write(details.code);
-        words.add(4).write(control().process.load(Relaxed));
+        words.add(4).write(crate::process::VIRTUAL_PROCESS);
         words.add(5).write(call!(libc::SYS_getuid) as c_int);
         (out as *mut usize).add(3).write(details.value);
     }
@@ -274,7 +274,7 @@ extern "C" fn wait_for_handler() -> c_int {
 fn is_own(process: c_int) -> bool {
     // SAFETY: asks for a number.
     let own = unsafe { call!(sys::SYS_getpid) } as c_int;
-    process == 0 || process == own || process == -own || process == control().process.load(Relaxed)
+    process == 0 || process == own || process == -own || process == crate::process::VIRTUAL_PROCESS
 }
 
 /// Sends a signal, unless it is none; gives an error.
@@ -330,7 +330,7 @@ unsafe extern "C" fn queue_to_thread(thread: libc::pthread_t, signal: c_int, val
 
 /// Sends a signal to the thread with a number, as the system call does; gives an error.
 pub fn send_to(thread: c_int, signal: c_int) -> c_int {
-    let number = (thread - control().process.load(Relaxed)) as usize;
+    let number = (thread - crate::process::VIRTUAL_PROCESS) as usize;
     match engine().slots.get(number).map(|s| s.state) {
         Some(State::Running) => post(signal, To::Thread(number), SI_TKILL, 0),
         _ => ESRCH,
