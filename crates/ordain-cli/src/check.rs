@@ -309,9 +309,9 @@ fn took(report: &Report) -> String {
     }
 }
 
-/// Executions in a second of processor time.
+/// Executions in a second of processor time, starting the program and confirming findings not included.
 pub(crate) fn rate(report: &Report) -> Option<f64> {
-    let seconds = report.cpu.as_secs_f64();
+    let seconds = report.exploring.as_secs_f64();
     (seconds > 0.0).then(|| report.summary.executions as f64 / seconds)
 }
 

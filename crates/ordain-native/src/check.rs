@@ -100,6 +100,8 @@ pub struct Report {
     pub wall: Duration,
     /// Processor time of the launcher and the program.
     pub cpu: Duration,
+    /// Processor time of exploring alone: without starting the program, and without confirming findings.
+    pub exploring: Duration,
 }
 
 /// Why a check came to no verdict.
@@ -157,6 +159,7 @@ impl Check {
             visible: 0,
             spin_held: false,
             timed_out: false,
+            exploring: Duration::ZERO,
         };
         run.run_twice()?;
         let (summary, coverage, departed) = run.explore()?;
@@ -231,6 +234,7 @@ struct Run<'a> {
     visible: usize,
     spin_held: bool,
     timed_out: bool,
+    exploring: Duration,
 }
 
 impl Run<'_> {
@@ -345,6 +349,7 @@ impl Run<'_> {
                 total = before;
             }
             add(&mut total, &turn.summary);
+            self.exploring += turn.cpu;
             self.visible = self.visible.max(turn.visible);
             self.spin_held |= turn.spin_held;
             if let Some(divergence) = &turn.departure {
@@ -387,6 +392,7 @@ impl Run<'_> {
         let mut total = before;
         let mut found: Vec<Noticed> = Vec::new();
         let mut result = None;
+        let used = processor_time();
         loop {
             let (check, started) = (self.check, self.started);
             let (outputs, visible, spin_held, timed_out) =
@@ -433,6 +439,8 @@ impl Run<'_> {
                 break;
             }
         }
+        // Processes that have ended count; of the one that still runs what it has used.
+        self.exploring += processor_time().saturating_sub(used);
         Ok((total, result))
     }
 
@@ -544,6 +552,7 @@ impl Run<'_> {
             visible: self.visible,
             findings: self.findings,
             losses: self.native.losses,
+            exploring: self.exploring,
             wall: started.elapsed(),
             cpu: {
                 drop(self.native);

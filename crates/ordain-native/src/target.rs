@@ -126,6 +126,8 @@ pub struct Search {
 pub struct Turn {
     /// What it did in this turn.
     pub summary: Summary,
+    /// Processor time that it took, without what it took to start the program.
+    pub cpu: Duration,
     /// What was covered, if nothing is left.
     pub coverage: Option<Coverage>,
     /// Most synchronising operations in an execution.
@@ -426,11 +428,10 @@ impl Native {
     /// Lets the process explore by itself for a turn. The last execution is known afterwards if it is worth telling. `None` if
     /// the process was lost, and with it what it had explored.
     pub fn explore(&mut self, search: &Search, most: u64, time: Duration) -> Result<Option<Turn>, Failure> {
-        if !self.exploring {
-            // A fresh process has a fresh search.
-            self.process = None;
-        }
         self.ensure_process()?;
+        if !self.exploring && !self.shared.write_known(&self.follower.known_since(0, 0, 0)) {
+            return Err(Failure::Refused("it has too many threads and objects".into()));
+        }
         let control = self.shared.control();
         control.job.store(Job::EXPLORE, Relaxed);
         control.strategy.store(StrategyKind::ALL.iter().position(|k| *k == search.strategy).unwrap_or(0) as u32, Relaxed);
@@ -504,6 +505,7 @@ impl Native {
                 depth: control.most_steps.load(Relaxed) as usize,
                 exhausted: control.exhausted.load(Relaxed) != 0,
             },
+            cpu: Duration::from_nanos(control.cpu.load(Relaxed)),
             coverage: match control.exhausted.load(Relaxed) {
                 1 => Some(Coverage::Everything),
                 2 => Some(Coverage::Bound),

@@ -130,11 +130,7 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
     e.slots.push(Slot::new());
     e.slots[0].fs = sys::fs_base();
     learn(e);
-    for _ in 0..control().pool.load(Relaxed) {
-        if !threads::new_donor() {
-            engine::refuse(format_args!("no memory for the stacks of {} threads", control().pool.load(Relaxed)));
-        }
-    }
+    prepare_donors();
     find_stack();
     crate::heap::reserve(engine().mode == Mode::Fork);
     prepare_heap();
@@ -154,6 +150,31 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
             engine::hand_over(control);
             engine().read_plan();
             run_once()
+        }
+    }
+}
+
+/// Prepares donors, all on the processor that runs this: changing the rights of memory would otherwise interrupt the other
+/// processors on which the process has ever run.
+fn prepare_donors() {
+    let mut mask = [0u64; 16];
+    // SAFETY: reads and sets on which processors this thread may run.
+    unsafe {
+        let length = call!(libc::SYS_sched_getaffinity, 0, size_of_val(&mask), mask.as_mut_ptr());
+        let mut here = [0u64; 16];
+        let mut processor = 0u32;
+        call!(libc::SYS_getcpu, &raw mut processor, 0, 0);
+        if let Some(word) = here.get_mut(processor as usize / 64) {
+            *word = 1 << (processor % 64);
+        }
+        call!(libc::SYS_sched_setaffinity, 0, size_of_val(&here), here.as_ptr());
+        for _ in 0..control().pool.load(Relaxed) {
+            if !threads::new_donor() {
+                engine::refuse(format_args!("no memory for the stacks of {} threads", control().pool.load(Relaxed)));
+            }
+        }
+        if length > 0 {
+            call!(libc::SYS_sched_setaffinity, 0, length, mask.as_ptr());
         }
     }
 }

@@ -127,7 +127,7 @@ pub fn was_there(address: usize, length: usize) -> bool {
 /// Lets the stack be large enough from the start, so that it does not grow in executions.
 #[inline(never)]
 fn grow_stack() {
-    let mut room = [0u8; 384 << 10];
+    let mut room = core::mem::MaybeUninit::<[u8; 256 << 10]>::uninit();
     core::hint::black_box(&mut room);
 }
 
@@ -235,8 +235,14 @@ fn hex(text: &[u8]) -> (usize, usize) {
 
 /// Reads the list of mappings.
 fn read_maps(out: &mut Vec<Region>, room: &mut Vec<u8>) {
-    room.resize(1 << 20, 0);
-    let length = sys::read_file(c"/proc/self/maps", room);
+    let mut length;
+    loop {
+        length = sys::read_file(c"/proc/self/maps", room);
+        if length < room.len() {
+            break;
+        }
+        room.resize((room.len() * 2).max(32 << 10), 0);
+    }
     out.clear();
     for line in room[..length].split(|c| *c == b'\n').filter(|l| !l.is_empty()) {
         let (start, digits) = hex(line);

@@ -114,11 +114,26 @@ pub fn explore(execute: fn()) {
     });
 }
 
-fn now() -> u64 {
+/// Nanoseconds on a clock.
+fn read_clock(clock: i32) -> u64 {
     let mut time = [0u64; 2];
     // SAFETY: the kernel fills it in.
-    unsafe { call!(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, time.as_mut_ptr()) };
-    time[0] * 1_000_000 + time[1] / 1000
+    unsafe { call!(libc::SYS_clock_gettime, clock, time.as_mut_ptr()) };
+    time[0] * 1_000_000_000 + time[1]
+}
+
+/// Processor time of the process, and of its children that have ended.
+fn processor_time() -> u64 {
+    let mut usage = [0u64; 18];
+    // SAFETY: the kernel fills it in: two times of seconds and microseconds come first.
+    unsafe { call!(libc::SYS_getrusage, libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
+    let children = (usage[0] + usage[2]) * 1_000_000_000 + (usage[1] + usage[3]) * 1000;
+    read_clock(libc::CLOCK_PROCESS_CPUTIME_ID) + children
+}
+
+/// Microseconds since some time.
+fn now() -> u64 {
+    read_clock(libc::CLOCK_MONOTONIC) / 1000
 }
 
 impl Supervisor {
@@ -156,7 +171,7 @@ impl Supervisor {
     fn explore(&mut self) {
         let control = control();
         let (most, time) = (control.most.load(Relaxed), control.time.load(Relaxed));
-        let started = now();
+        let (started, used) = (now(), processor_time());
         let (mut telling, mut restarted) = (false, false);
         // The search has the strategy, and the target all the rest.
         let mut strategy = core::mem::replace(&mut self.strategy, Box::new(Nothing));
@@ -176,6 +191,7 @@ impl Supervisor {
         if let Some(contradiction) = self.contradiction {
             crate::engine::break_down(format_args!("the report of an execution contradicts the model: {contradiction}"));
         }
+        control.cpu.store(processor_time() - used, Relaxed);
         control.executions.store(summary.executions, Relaxed);
         control.blocked.store(summary.blocked, Relaxed);
         control.steps.store(summary.steps, Relaxed);

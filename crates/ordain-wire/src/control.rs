@@ -193,6 +193,8 @@ pub struct Control {
     /// Whether the last execution is worth telling: 0 no, 1 yes, its events are in the log, 2 because it departed from its plan, and how
     /// is in the message.
     pub telling: AtomicU32,
+    /// Processor time of this turn, in nanoseconds.
+    pub cpu: AtomicU64,
     /// Whether what was counted before was explored under a wrong assumption, and is explored again.
     pub restarted: AtomicU32,
 
