@@ -37,7 +37,11 @@ fn inside(mut native: Native, strategy: StrategyKind, most: u64) {
             }
         }
     }
-    println!("{executions} executions, {telling} worth telling, {lost} lost, last {last:?}, mode {:?}, pages {:?}", native.mode(), native.pages());
+    println!(
+        "{executions} executions, {telling} worth telling, {lost} lost, last {last:?}, mode {:?}, pages {:?}",
+        native.mode(),
+        native.pages()
+    );
     drop(native);
     tell_rate(executions, begin);
 }
@@ -55,7 +59,10 @@ fn tell_rate(executions: u64, begin: Instant) {
     };
     let (own, children) = (usage(libc::RUSAGE_SELF), usage(libc::RUSAGE_CHILDREN));
     let cpu = own.0 + own.1 + children.0 + children.1;
-    println!("wall {wall:?} cpu {cpu:.3} (own {own:?} program {children:?}) => {:.0} executions per CPU second", executions as f64 / cpu);
+    println!(
+        "wall {wall:?} cpu {cpu:.3} (own {own:?} program {children:?}) => {:.0} executions per CPU second",
+        executions as f64 / cpu
+    );
 }
 
 fn main() {
@@ -93,7 +100,13 @@ fn main() {
         if summary.executions >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     println!("{summary:?} {ends:?} {:?} mode {:?} {:?}", native.failure(), native.mode(), native.changes);
-    println!("last {:?} losses {} pages {:?}", native.aftermath().ended, native.losses, native.pages());
+    println!(
+        "last {:?} losses {} {:?} pages {:?}",
+        native.aftermath().ended,
+        native.losses,
+        native.last_loss,
+        native.pages()
+    );
     println!("output: {}", String::from_utf8_lossy(&native.output(0)));
     drop(native);
     tell_rate(summary.executions, begin);

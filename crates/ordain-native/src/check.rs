@@ -184,7 +184,12 @@ impl Check {
             noticed => noticed,
         };
         let finding = noticed.map(|noticed| finding::describe(&mut native, noticed, self, 0));
-        Ok(Replayed { finding, departure, steps: native.execution().steps.len(), output: [native.output(0), native.output(1)] })
+        Ok(Replayed {
+            finding,
+            departure,
+            steps: native.execution().steps.len(),
+            output: [native.output(0), native.output(1)],
+        })
     }
 
     /// Whether the output of the last execution differs from that of a run without a schedule.
@@ -473,9 +478,12 @@ impl Run<'_> {
             _ => finding::notice(&fresh, self.check.expected_status),
         };
         match again {
-            Some(again) if again.kind == noticed.kind => {
-                Ok(finding::describe(&mut fresh, Noticed { prefix: noticed.prefix, ..again }, self.check, self.findings.len() + 1))
-            }
+            Some(again) if again.kind == noticed.kind => Ok(finding::describe(
+                &mut fresh,
+                Noticed { prefix: noticed.prefix, ..again },
+                self.check,
+                self.findings.len() + 1,
+            )),
             _ => Err(Problem::Unconfirmed { kind: noticed.kind.word(), message: noticed.message }),
         }
     }
@@ -539,7 +547,9 @@ impl Run<'_> {
             self.notes.push("the time was over".into());
         }
         if self.native.losses > 0 {
-            self.notes.push(format!("{} processes were lost and started again", self.native.losses));
+            let processes = if self.native.losses == 1 { "1 process was" } else { "several processes were" };
+            let how = self.native.last_loss.as_deref().unwrap_or("nobody knows how");
+            self.notes.push(format!("{processes} lost and started again ({how})"));
         }
         Report {
             verdict,
@@ -608,4 +618,3 @@ fn processor_time() -> Duration {
     };
     of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
 }
-

@@ -151,12 +151,17 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
             _ => Kind::Misuse,
         };
         let step = &execution.steps[at.step as usize];
-        let message = format!("{} {}", native.names().thread_name(step.thread), at.misuse.explain(&step.op, native.names()));
+        let message =
+            format!("{} {}", native.names().thread_name(step.thread), at.misuse.explain(&step.op, native.names()));
         return make(kind, message, format!("{:?} {:?}", at.misuse, step.site));
     }
     match &aftermath.ended {
         Ended::Signal { signal, address } => {
-            let about = if *address == 0 && *signal != libc::SIGSEGV { String::new() } else { format!(" (address {address:#x})") };
+            let about = if *address == 0 && *signal != libc::SIGSEGV {
+                String::new()
+            } else {
+                format!(" (address {address:#x})")
+            };
             return make(Kind::Crash, format!("{who} got {}{about}", signal_name(*signal)), place);
         }
         Ended::Assertion(text) => return make(Kind::Assertion, format!("{who}: {text}"), text.clone()),
@@ -172,7 +177,8 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
             return make(Kind::Misuse, format!("{who}: {message} (at {address:#x})"), place);
         }
         Ended::Corrupted(how) => {
-            let message = format!("the program destroyed its own process or the memory of Ordain's runtime in it: {how}");
+            let message =
+                format!("the program destroyed its own process or the memory of Ordain's runtime in it: {how}");
             return make(Kind::Crash, message, "corrupted".into());
         }
         Ended::Exit(status) if *status != expected_status => {
@@ -185,7 +191,9 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
             let waiting: Vec<_> = deadlock.waiters.iter().map(|w| (w.thread, w.site)).collect();
             make(Kind::Deadlock, "no thread can go on".into(), format!("{waiting:?}"))
         }
-        End::Livelock { loops } => make(Kind::Livelock, "threads go round and change nothing".into(), format!("{loops:?}")),
+        End::Livelock { loops } => {
+            make(Kind::Livelock, "threads go round and change nothing".into(), format!("{loops:?}"))
+        }
         End::StepLimit => make(Kind::StepLimit, format!("{} steps, and no end", execution.steps.len()), String::new()),
         _ => None,
     }
@@ -329,7 +337,11 @@ fn write_output(outputs: &[Vec<u8>; 2], text: &mut String) {
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(MOST)]);
         let _ = writeln!(text, "\n{name}:");
         for line in shown.lines() {
-            let _ = writeln!(text, "  {}", line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect::<String>());
+            let _ = writeln!(
+                text,
+                "  {}",
+                line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect::<String>()
+            );
         }
         if bytes.len() > MOST {
             let _ = writeln!(text, "  ... {} bytes more", bytes.len() - MOST);
@@ -485,8 +497,17 @@ mod tests {
 
     #[test]
     fn escaped_arguments_come_back() {
-        let cases: [&[u8]; 9] =
-            [b"", b" ", b"  a  ", b"a#b%c", b"100%", b"a\nb\tc\r", "gr\u{fc}n \u{a0}\u{2028}".as_bytes(), b"\xff\xfe x", b"%41"];
+        let cases: [&[u8]; 9] = [
+            b"",
+            b" ",
+            b"  a  ",
+            b"a#b%c",
+            b"100%",
+            b"a\nb\tc\r",
+            "gr\u{fc}n \u{a0}\u{2028}".as_bytes(),
+            b"\xff\xfe x",
+            b"%41",
+        ];
         for case in cases {
             let escaped = escape(OsStr::from_bytes(case));
             assert_eq!(escaped.trim(), escaped);

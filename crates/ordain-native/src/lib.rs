@@ -2,15 +2,17 @@
 
 pub mod backtrace;
 pub mod binary;
-pub mod doctor;
 mod check;
+pub mod doctor;
 mod finding;
 mod process;
 mod shared;
 mod target;
 
-pub use ordain_wire::{Mode, ThreadRecord};
-pub use check::{Check, LEVEL, default_options, Problem, Replayed, Report, Verdict};
+pub use check::{Check, LEVEL, Problem, Replayed, Report, Verdict, default_options};
 pub use finding::{Finding, Kind, ThreadTrace, describe_input, unescape};
+pub use ordain_wire::{Mode, ThreadRecord};
+#[doc(hidden)]
+pub use process::runtime_image;
 pub use process::{Launch, Patience};
 pub use target::{Aftermath, Ended, Failure, ModeChange, Native, Search, Turn};

@@ -17,6 +17,12 @@ use std::time::{Duration, Instant};
 /// The runtime that is preloaded into programs.
 const IMAGE: &[u8] = include_bytes!(env!("ORDAIN_PRELOAD"));
 
+/// The runtime that is preloaded into programs, as a shared library: for tests of what it exports.
+#[doc(hidden)]
+pub fn runtime_image() -> &'static [u8] {
+    IMAGE
+}
+
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Launch {
@@ -97,6 +103,8 @@ impl Process {
         }
         command.env("LD_BIND_NOW", "1");
         command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0:glibc.malloc.arena_max=1");
+        // Threads of OpenMP programs spin before they wait, which only takes time here.
+        command.env("GOMP_SPINCOUNT", "0").env("OMP_WAIT_POLICY", "passive");
         command.envs(launch.environment.iter().map(|(k, v)| (k, v)));
         command.env("LD_PRELOAD", format!("/proc/self/fd/{IMAGE_FD}"));
         command.stdin(Stdio::from(input));

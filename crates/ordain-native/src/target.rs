@@ -102,8 +102,10 @@ pub struct Native {
     failure: Option<Failure>,
     /// Changes of mode so far.
     pub changes: Vec<ModeChange>,
-    /// Processes that were lost, and how.
+    /// Processes that were lost.
     pub losses: u64,
+    /// How the last one was.
+    pub last_loss: Option<String>,
 }
 
 /// A search that a process does by itself.
@@ -181,6 +183,7 @@ impl Native {
             failure: None,
             changes: Vec::new(),
             losses: 0,
+            last_loss: None,
         })
     }
 
@@ -434,7 +437,9 @@ impl Native {
         }
         let control = self.shared.control();
         control.job.store(Job::EXPLORE, Relaxed);
-        control.strategy.store(StrategyKind::ALL.iter().position(|k| *k == search.strategy).unwrap_or(0) as u32, Relaxed);
+        control
+            .strategy
+            .store(StrategyKind::ALL.iter().position(|k| *k == search.strategy).unwrap_or(0) as u32, Relaxed);
         control.seed.store(search.seed, Relaxed);
         control.depth.store(search.depth as u32, Relaxed);
         let (kind, bound) = match search.bound {
@@ -467,8 +472,13 @@ impl Native {
                 }
                 None
             }
-            _ => {
+            (waited, _) => {
                 self.losses += 1;
+                self.last_loss = Some(match waited {
+                    Waited::Ended(status) => describe(status),
+                    Waited::Stuck => "it does not answer any more".into(),
+                    Waited::Turn => self.shared.message(),
+                });
                 None
             }
         };
@@ -489,7 +499,9 @@ impl Native {
     fn is_known(&self, divergence: &Divergence) -> bool {
         let names = self.follower.arbiter.names();
         let known = |op: &Option<Operation>| op.is_none_or(|op| op.is_known(names));
-        divergence.expected.thread.index() < names.thread_count() && known(&divergence.expected_op) && known(&divergence.found)
+        divergence.expected.thread.index() < names.thread_count()
+            && known(&divergence.expected_op)
+            && known(&divergence.found)
     }
 
     fn take_turn(&mut self) -> Option<Turn> {
@@ -553,6 +565,7 @@ impl Target for Native {
                 Ok(Attempt::Again) => plan.restart(),
                 Ok(Attempt::Lost(how)) => {
                     self.losses += 1;
+                    self.last_loss = Some(how.clone());
                     lost += 1;
                     if lost > 2 {
                         // In fresh processes too: this is what the program does.

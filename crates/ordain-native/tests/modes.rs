@@ -35,7 +35,10 @@ fn explore(program: &Program, mode: Mode, most: u64) -> Explored {
 fn list() -> Vec<Program> {
     let only = std::env::var("ORDAIN_ONLY").unwrap_or_default();
     let wanted = |p: &Program| !p.atomics && p.expect != "hang" && p.file.contains(&only);
-    programs().into_iter().filter(|p| (p.file.starts_with("bugs/") || p.file.starts_with("fixed/")) && wanted(p)).collect()
+    programs()
+        .into_iter()
+        .filter(|p| (p.file.starts_with("bugs/") || p.file.starts_with("fixed/")) && wanted(p))
+        .collect()
 }
 
 #[test]
@@ -53,7 +56,13 @@ fn all_modes_give_the_same_executions() {
                 let anew = reference.get(class);
                 wrong.push(format!("{} in {} mode: {shown:?}, but anew {anew:?}", program.file, mode.word()));
             } else if explored.len() != reference.len() {
-                wrong.push(format!("{} in {} mode: {} classes, but anew {}", program.file, mode.word(), explored.len(), reference.len()));
+                wrong.push(format!(
+                    "{} in {} mode: {} classes, but anew {}",
+                    program.file,
+                    mode.word(),
+                    explored.len(),
+                    reference.len()
+                ));
             }
         }
         compared += reference.len();

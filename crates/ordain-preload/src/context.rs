@@ -9,7 +9,6 @@ use core::arch::naked_asm;
 pub type Registers = [u64; 8];
 
 /// Where stubs note registers: the running thread's slot, which begins with them. Never null.
-#[unsafe(no_mangle)]
 pub static mut ORDAIN_CURRENT: *mut Registers = &raw mut NOBODY;
 static mut NOBODY: Registers = [0; 8];
 
@@ -59,11 +58,28 @@ pub(crate) use interpose;
 #[unsafe(naked)]
 pub unsafe extern "C" fn switch(from: *mut u64, to: u64, fs: u64) {
     naked_asm!(
-        "push rbp", "push rbx", "push r12", "push r13", "push r14", "push r15", "sub rsp, 8",
-        "stmxcsr [rsp]", "fnstcw [rsp + 4]",
-        "mov [rdi], rsp", "mov rsp, rsi", "wrfsbase rdx",
-        "ldmxcsr [rsp]", "fldcw [rsp + 4]", "add rsp, 8",
-        "pop r15", "pop r14", "pop r13", "pop r12", "pop rbx", "pop rbp", "ret",
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 8",
+        "stmxcsr [rsp]",
+        "fnstcw [rsp + 4]",
+        "mov [rdi], rsp",
+        "mov rsp, rsi",
+        "wrfsbase rdx",
+        "ldmxcsr [rsp]",
+        "fldcw [rsp + 4]",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
     )
 }
 
@@ -71,11 +87,31 @@ pub unsafe extern "C" fn switch(from: *mut u64, to: u64, fs: u64) {
 #[unsafe(naked)]
 pub unsafe extern "C" fn park(save: *mut u64, ready: *mut u32, never: *const u32) {
     naked_asm!(
-        "push rbp", "push rbx", "push r12", "push r13", "push r14", "push r15", "sub rsp, 8",
-        "stmxcsr [rsp]", "fnstcw [rsp + 4]",
-        "mov [rdi], rsp", "mov r12, rdx", "mov dword ptr [rsi], 1",
-        "mov rdi, rsi", "mov eax, 202", "mov esi, 1", "mov edx, 1", "syscall",
-        "2:", "mov eax, 202", "mov rdi, r12", "xor esi, esi", "xor edx, edx", "xor r10d, r10d", "syscall", "jmp 2b",
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 8",
+        "stmxcsr [rsp]",
+        "fnstcw [rsp + 4]",
+        "mov [rdi], rsp",
+        "mov r12, rdx",
+        "mov dword ptr [rsi], 1",
+        "mov rdi, rsi",
+        "mov eax, 202",
+        "mov esi, 1",
+        "mov edx, 1",
+        "syscall",
+        "2:",
+        "mov eax, 202",
+        "mov rdi, r12",
+        "xor esi, esi",
+        "xor edx, edx",
+        "xor r10d, r10d",
+        "syscall",
+        "jmp 2b",
     )
 }
 
@@ -83,11 +119,18 @@ pub unsafe extern "C" fn park(save: *mut u64, ready: *mut u32, never: *const u32
 #[unsafe(naked)]
 pub unsafe extern "C" fn leave_to(registers: *const Registers, target: usize, argument: usize) -> ! {
     naked_asm!(
-        "mov rsp, [rdi + 8]", "sub rsp, 8",
-        "mov rax, [rdi]", "mov [rsp], rax",
-        "mov rbp, [rdi + 16]", "mov rbx, [rdi + 24]", "mov r12, [rdi + 32]", "mov r13, [rdi + 40]",
-        "mov r14, [rdi + 48]", "mov r15, [rdi + 56]",
-        "mov rdi, rdx", "jmp rsi",
+        "mov rsp, [rdi + 8]",
+        "sub rsp, 8",
+        "mov rax, [rdi]",
+        "mov [rsp], rax",
+        "mov rbp, [rdi + 16]",
+        "mov rbx, [rdi + 24]",
+        "mov r12, [rdi + 32]",
+        "mov r13, [rdi + 40]",
+        "mov r14, [rdi + 48]",
+        "mov r15, [rdi + 56]",
+        "mov rdi, rdx",
+        "jmp rsi",
     )
 }
 

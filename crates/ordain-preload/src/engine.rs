@@ -18,8 +18,8 @@ use ordain_explore::strategy::Walk;
 use ordain_explore::{Lowest, Pick, Plan, Planned, Portable};
 use ordain_model::{Arbiter, Divergence, End, Operation, Options, Outcome, Site, ThreadId, Transition};
 use ordain_wire::{
-    Control, Ending, Event, Job, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Policy, Status,
-    ThreadRecord, Turn,
+    Control, Ending, Event, Job, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE,
+    PLAN_OFFSET, Policy, Status, ThreadRecord, Turn,
 };
 
 /// The engine of this process.
@@ -27,6 +27,7 @@ pub struct Engine {
     /// The model.
     pub arbiter: Arbiter,
     /// The program's threads.
+    #[expect(clippy::vec_box, reason = "stubs and C frames keep pointers to slots")]
     pub slots: Vec<Box<Slot>>,
     /// Objects by where they are.
     pub objects: Objects,
@@ -211,11 +212,18 @@ fn give_up(status: u32, message: core::fmt::Arguments<'_>) -> ! {
 
 /// Announces an operation of the running thread and waits until it was picked and applied.
 pub fn step(op: Operation) -> Outcome {
-    let e = engine();
-    if e.slots[e.current].asynchronous && !matches!(op, Operation::Exit | Operation::End) {
-        crate::signals::look();
+    if !matches!(op, Operation::Exit | Operation::End) {
+        look_for_signals();
     }
     step_now(op)
+}
+
+/// Takes signals that have come, if there can be any. This may be a step of its own.
+pub fn look_for_signals() {
+    let e = engine();
+    if e.slots[e.current].asynchronous {
+        crate::signals::look();
+    }
 }
 
 /// As [`step`], without a look for signals that have come.
@@ -320,11 +328,7 @@ impl Engine {
     /// outlive the execution.
     pub unsafe fn prepare(&mut self, plan: &mut Plan<'_>) -> bool {
         let Some(portable) = plan.portable() else {
-            // SAFETY: the caller sees to it that the plan lives as long as it is used.
-            unsafe {
-                let plan: *mut Plan<'static> = (plan as *mut Plan<'_>).cast();
-                self.borrowed = plan;
-            }
+            self.borrowed = (plan as *mut Plan<'_>).cast();
             return false;
         };
         self.borrowed = null_mut();
@@ -493,9 +497,10 @@ impl Engine {
     fn leave(&mut self) -> ! {
         let control = control();
         if control.job.load(Relaxed) == Job::PLAN {
-            for (fd, length) in [1, 2].into_iter().zip(&control.output) {
+            // The program may have closed its own.
+            for (fd, length) in self.program.standard[1..].iter().zip(&control.output) {
                 // SAFETY: asks for a position.
-                let at = unsafe { call!(sys::SYS_lseek, fd, 0, libc::SEEK_CUR) };
+                let at = unsafe { call!(sys::SYS_lseek, *fd, 0, libc::SEEK_CUR) };
                 length.store(at.max(0) as u64, Relaxed);
             }
         }

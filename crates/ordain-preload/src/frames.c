@@ -8,11 +8,14 @@ struct slot {
     void *result;
 };
 
+// Defined in Rust. Hidden here, they are not exported either: nothing of the runtime is visible but what it interposes.
+#pragma GCC visibility push(hidden)
 extern void ordain_prepare(struct slot *);
 extern void ordain_park(struct slot *);
 extern void ordain_finish(struct slot *) __attribute__((noreturn));
 extern void ordain_once_end(void *, int);
 extern int ordain_once_begin(void *);
+#pragma GCC visibility pop
 extern void exit(int) __attribute__((noreturn));
 
 static void finish(struct slot **slot) {

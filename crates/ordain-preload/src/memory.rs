@@ -23,7 +23,14 @@ fn check(address: usize, length: usize, what: &str) {
     }
 }
 
-unsafe extern "C" fn map(address: usize, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: i64) -> isize {
+unsafe extern "C" fn map(
+    address: usize,
+    length: usize,
+    protection: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: i64,
+) -> isize {
     if flags & libc::MAP_FIXED != 0 {
         check(address, length, "mmap");
     }

@@ -40,7 +40,10 @@ impl Objects {
     /// Objects that are known by where they are.
     pub fn found_in_order(&self) -> Vec<(u64, u32, ObjectKind, ObjectId)> {
         let kind = |object: ObjectId| engine().arbiter.names().kind(object);
-        self.found.iter().map(|((address, generation, _), object)| (*address, *generation, kind(*object), *object)).collect()
+        self.found
+            .iter()
+            .map(|((address, generation, _), object)| (*address, *generation, kind(*object), *object))
+            .collect()
     }
 
     fn place(&mut self, object: ObjectId, address: u64) {
@@ -159,8 +162,11 @@ pub fn futex(address: u64) -> (ObjectId, ObjectId) {
 }
 
 fn invalid(address: u64, kind: ObjectKind) -> ! {
-    tell(format_args!("a {} was used whose memory holds something else: it was never initialised, or it was freed or \
-        overwritten", kind.word()));
+    tell(format_args!(
+        "a {} was used whose memory holds something else: it was never initialised, or it was freed or \
+        overwritten",
+        kind.word()
+    ));
     crate::engine::control().address.store(address, core::sync::atomic::Ordering::Relaxed);
     end(Ending::INVALID_OBJECT, 0)
 }

@@ -11,7 +11,7 @@ use crate::{server, signals, time, trap};
 use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_model::{Operation, Site};
-use ordain_wire::{Control, Ending, Known, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, Status, VERSION};
+use ordain_wire::{Control, Ending, FIRST_OWN_FD, Known, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, Status, VERSION};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -23,6 +23,8 @@ pub struct Program {
     envp: *mut *mut c_char,
     /// Main's stack: lowest address and size.
     pub stack: (u64, usize),
+    /// Copies of the standard descriptors, for programs that close them.
+    pub standard: [c_int; 3],
     /// Where main's frames begin: the same in all modes.
     top: u64,
     /// The status with which the program exits.
@@ -38,8 +40,15 @@ static mut LOADER_END: Option<unsafe extern "C" fn()> = None;
 fn find_launcher() {
     // SAFETY: maps what the launcher prepared at this descriptor, or finds that it did not.
     unsafe {
-        let at = call!(sys::SYS_mmap, 0, SHARED_SIZE, libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED | libc::MAP_NORESERVE, SHARED_FD, 0);
+        let at = call!(
+            sys::SYS_mmap,
+            0,
+            SHARED_SIZE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_NORESERVE,
+            SHARED_FD,
+            0
+        );
         if at < 0 {
             return;
         }
@@ -73,7 +82,13 @@ unsafe extern "C" fn __libc_start_main(
     stack_end: *mut c_void,
 ) -> c_int {
     type Start = unsafe extern "C" fn(
-        Main, c_int, *mut *mut c_char, *mut c_void, *mut c_void, Option<unsafe extern "C" fn()>, *mut c_void,
+        Main,
+        c_int,
+        *mut *mut c_char,
+        *mut c_void,
+        *mut c_void,
+        Option<unsafe extern "C" fn()>,
+        *mut c_void,
     ) -> c_int;
     // SAFETY: the C library's own function of this name.
     unsafe {
@@ -111,7 +126,8 @@ fn end_program(status: c_int) -> ! {
 }
 
 unsafe extern "C" {
-    fn ordain_main(slot: *mut Slot, main: Main, argc: c_int, argv: *mut *mut c_char, envp: *mut *mut c_char) -> c_int;
+    fn ordain_main(slot: *mut c_void, main: Main, argc: c_int, argv: *mut *mut c_char, envp: *mut *mut c_char)
+    -> c_int;
 }
 
 /// Stands for main: prepares everything, then runs the program as often as the launcher wants.
@@ -122,10 +138,13 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
     real::load(c"libgcc_s.so.1");
     // SAFETY: the shared memory was mapped when the process began.
     let shared = control() as *const Control as *mut u8;
+    // SAFETY: copies descriptors.
+    let standard =
+        [0, 1, 2].map(|fd| unsafe { call!(sys::SYS_fcntl, fd, libc::F_DUPFD_CLOEXEC, FIRST_OWN_FD) } as c_int);
     // Below everything that the runtime itself may have on this stack.
     let here = (&raw const main) as u64;
     let top = (here & !0xfff) - (128 << 10);
-    let program = Program { main, argc, argv, envp, stack: (0, 0), top, status: 0, exiting: false };
+    let program = Program { main, argc, argv, envp, stack: (0, 0), standard, top, status: 0, exiting: false };
     let e = Engine::install(shared, program);
     e.slots.push(Slot::new());
     e.slots[0].fs = sys::fs_base();
@@ -183,7 +202,8 @@ fn prepare_donors() {
 pub fn known() -> Known {
     let length = (control().names_length.load(Relaxed) as usize).min(NAMES_SIZE);
     // SAFETY: part of the shared memory.
-    let bytes = unsafe { core::slice::from_raw_parts((control() as *const Control as *const u8).add(NAMES_OFFSET), length) };
+    let bytes =
+        unsafe { core::slice::from_raw_parts((control() as *const Control as *const u8).add(NAMES_OFFSET), length) };
     Known::read(bytes).unwrap_or_default()
 }
 
@@ -246,7 +266,15 @@ pub fn run_program() -> ! {
     engine::set_active(true);
     // SAFETY: the program's main with its own arguments, on a part of main's stack that is below all frames in use.
     unsafe {
-        context::start_main(slot, main as usize, argc, argv as usize, envp as usize, top, ordain_main as *const () as usize)
+        context::start_main(
+            slot,
+            main as usize,
+            argc,
+            argv as usize,
+            envp as usize,
+            top,
+            ordain_main as *const () as usize,
+        )
     }
 }
 
@@ -293,7 +321,12 @@ unsafe extern "C" fn exit_quickly(status: c_int) -> ! {
     end_program(status)
 }
 
-unsafe extern "C" fn assertion_failed(text: *const c_char, file: *const c_char, line: u32, function: *const c_char) -> ! {
+unsafe extern "C" fn assertion_failed(
+    text: *const c_char,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+) -> ! {
     let show = |s: *const c_char| {
         if s.is_null() {
             return "?";
@@ -310,7 +343,12 @@ unsafe extern "C" fn assertion_failed_simply(text: *const c_char, file: *const c
     unsafe { assertion_failed(text, file, line as u32, core::ptr::null()) }
 }
 
-unsafe extern "C" fn assertion_failed_with_error(_error: c_int, file: *const c_char, line: u32, function: *const c_char) -> ! {
+unsafe extern "C" fn assertion_failed_with_error(
+    _error: c_int,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+) -> ! {
     // SAFETY: the program's arguments.
     unsafe { assertion_failed(c"unexpected error".as_ptr(), file, line, function) }
 }
@@ -379,15 +417,7 @@ unsafe extern "C" fn processor(cpu: *mut u32, node: *mut u32) -> c_int {
 }
 
 #[allow(clippy::too_many_arguments)]
-unsafe extern "C" fn system_call(
-    number: c_long,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-    f: usize,
-) -> c_long {
+unsafe extern "C" fn system_call(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
     // SAFETY: what the program asks for.
     c_result(unsafe { raw_call(number, [a, b, c, d, e, f]) }) as c_long
 }

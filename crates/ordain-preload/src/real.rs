@@ -24,7 +24,7 @@ pub unsafe extern "C" fn forward(name: *const c_char) -> usize {
         ));
     }
     match next(name) {
-        0 => missing as usize,
+        0 => missing as *const () as usize,
         address => address,
     }
 }

@@ -12,7 +12,7 @@ use crate::supervisor;
 use crate::sys::{self, call};
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use ordain_wire::{FIRST_OWN_FD, Job, Status, Turn};
+use ordain_wire::{Job, Status, Turn};
 
 const PAGE: usize = 4096;
 /// A page that was written in this many executions is hot.
@@ -108,8 +108,6 @@ struct Snapshot {
     executions: u64,
     /// Whether there is anything to read from standard input.
     input: bool,
-    /// Copies of the standard descriptors, for programs that close them.
-    standard: [i32; 3],
 }
 
 static mut SNAPSHOT: Option<Snapshot> = None;
@@ -148,7 +146,7 @@ pub fn run() -> ! {
         for i in 1..7 {
             frame.add(i).write(0);
         }
-        frame.add(7).write(serve as usize as u64);
+        frame.add(7).write(serve as *const () as u64);
         e.home = frame as u64;
         let (save, home, fs) = (&raw mut e.slots[0].stack, e.home, e.home_fs);
         context::switch(save, home, fs);
@@ -300,7 +298,6 @@ fn take() -> Result<Snapshot, &'static str> {
         first_fd: 0,
         executions: 0,
         input: true,
-        standard: [0; 3],
     };
     for i in 0..s.regions.len() {
         let mut region = s.regions[i];
@@ -338,9 +335,6 @@ fn take() -> Result<Snapshot, &'static str> {
         call!(sys::SYS_lseek, 0, 0, libc::SEEK_SET);
         s.first_fd = call!(sys::SYS_fcntl, 0, libc::F_DUPFD_CLOEXEC, 3);
         call!(sys::SYS_close, s.first_fd);
-        for fd in 0..3 {
-            s.standard[fd] = call!(sys::SYS_fcntl, fd, libc::F_DUPFD_CLOEXEC, FIRST_OWN_FD) as i32;
-        }
     }
     // Everything that the snapshot itself maps must be in the list.
     let mut now = Vec::with_capacity(s.all.capacity());
@@ -360,7 +354,8 @@ fn own_image(all: &[Region]) -> (usize, usize) {
     while low > 0 && all[low - 1].end == all[low].start && all[low - 1].file {
         low -= 1;
     }
-    while high + 1 < all.len() && all[high + 1].start == all[high].end && (all[high + 1].file || all[high + 1].writable) {
+    while high + 1 < all.len() && all[high + 1].start == all[high].end && (all[high + 1].file || all[high + 1].writable)
+    {
         let anonymous = !all[high + 1].file;
         high += 1;
         if anonymous {
@@ -390,7 +385,10 @@ impl Snapshot {
         let mut text = [0u8; 64];
         // SAFETY: reads into the array.
         let length = unsafe { call!(sys::SYS_pread64, self.statm, text.as_mut_ptr(), 63, 0) };
-        text[..length.max(0) as usize].iter().take_while(|c| c.is_ascii_digit()).fold(0, |n, c| n * 10 + u64::from(c - b'0'))
+        text[..length.max(0) as usize]
+            .iter()
+            .take_while(|c| c.is_ascii_digit())
+            .fold(0, |n, c| n * 10 + u64::from(c - b'0'))
     }
 
     /// Calls `f` with each range of pages in the region that has all these properties.
@@ -458,7 +456,7 @@ impl Snapshot {
         }
         control().pages[0].store(self.hot.len() as u32, Relaxed);
         control().pages[1].store(self.cold.len() as u32, Relaxed);
-        if looked || self.executions % SELDOM == 0 {
+        if looked || self.executions.is_multiple_of(SELDOM) {
             // Memory that was mapped and not touched shows in no page fault; it does no harm for a while.
             self.restore_mappings();
         }
@@ -549,7 +547,7 @@ impl Snapshot {
         unsafe {
             if process::standard_closed() {
                 for fd in 0..3 {
-                    call!(libc::SYS_dup3, self.standard[fd], fd, 0);
+                    call!(libc::SYS_dup3, engine().program.standard[fd], fd, 0);
                 }
             }
             if process::descriptors_used() || call!(sys::SYS_fcntl, self.first_fd, libc::F_GETFD) >= 0 {

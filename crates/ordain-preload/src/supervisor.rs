@@ -189,7 +189,9 @@ impl Supervisor {
         });
         self.strategy = strategy;
         if let Some(contradiction) = self.contradiction {
-            crate::engine::break_down(format_args!("the report of an execution contradicts the model: {contradiction}"));
+            crate::engine::break_down(format_args!(
+                "the report of an execution contradicts the model: {contradiction}"
+            ));
         }
         control.cpu.store(processor_time() - used, Relaxed);
         control.executions.store(summary.executions, Relaxed);

@@ -3,10 +3,10 @@
 use core::arch::asm;
 
 pub use libc::{
-    SYS_brk, SYS_clone, SYS_close, SYS_close_range, SYS_exit_group, SYS_fcntl, SYS_futex, SYS_getpid, SYS_getrusage,
-    SYS_gettid, SYS_ioctl, SYS_lseek, SYS_mmap, SYS_mprotect, SYS_munmap, SYS_open, SYS_prctl,
-    SYS_pread64, SYS_read, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_sched_yield, SYS_seccomp, SYS_sigaltstack,
-    SYS_userfaultfd, SYS_wait4, SYS_ftruncate,
+    SYS_brk, SYS_clone, SYS_close, SYS_close_range, SYS_exit_group, SYS_fcntl, SYS_ftruncate, SYS_futex, SYS_getpid,
+    SYS_getrusage, SYS_gettid, SYS_ioctl, SYS_lseek, SYS_mmap, SYS_mprotect, SYS_munmap, SYS_open, SYS_prctl,
+    SYS_pread64, SYS_read, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_seccomp, SYS_sigaltstack, SYS_userfaultfd,
+    SYS_wait4,
 };
 
 /// Makes a system call. What it may do is up to the caller.
@@ -65,8 +65,15 @@ pub fn own_address(size: usize) -> usize {
 pub fn map_shared(size: usize) -> *mut u8 {
     // SAFETY: a new mapping.
     let at = unsafe {
-        call!(SYS_mmap, own_address(size), size, libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1i32, 0)
+        call!(
+            SYS_mmap,
+            own_address(size),
+            size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1i32,
+            0
+        )
     };
     if at < 0 { core::ptr::null_mut() } else { at as *mut u8 }
 }

@@ -132,7 +132,7 @@ impl Slot {
 
     /// Puts the upper end of the stack back, but for the links of the C library's list of threads.
     fn put_back(&mut self, links: &[u64]) {
-        let kept: smallvec_like::Few = links.iter().map(|offset| (self.fs + offset) as *mut u64).collect();
+        let kept: Saved = links.iter().map(|offset| (self.fs + offset) as *mut u64).collect();
         // SAFETY: the slot has no thread; the memory is its donor's.
         unsafe {
             core::ptr::copy_nonoverlapping(self.pristine.as_ptr(), self.parked as *mut u64, self.pristine.len());
@@ -142,30 +142,30 @@ impl Slot {
     }
 }
 
-/// A few words of memory and what they held.
-mod smallvec_like {
-    /// At most eight.
-    pub struct Few([(*mut u64, u64); 8], usize);
+/// A few words of memory, and what they held: at most eight.
+struct Saved {
+    words: [(*mut u64, u64); 8],
+    count: usize,
+}
 
-    impl FromIterator<*mut u64> for Few {
-        fn from_iter<T: IntoIterator<Item = *mut u64>>(words: T) -> Self {
-            let mut few = Self([(core::ptr::null_mut(), 0); 8], 0);
-            for word in words.into_iter().take(8) {
-                // SAFETY: words of a donor's thread block.
-                few.0[few.1] = (word, unsafe { word.read() });
-                few.1 += 1;
-            }
-            few
+impl FromIterator<*mut u64> for Saved {
+    fn from_iter<T: IntoIterator<Item = *mut u64>>(words: T) -> Self {
+        let mut saved = Self { words: [(core::ptr::null_mut(), 0); 8], count: 0 };
+        for (place, word) in saved.words.iter_mut().zip(words) {
+            // SAFETY: words of a donor's thread block.
+            *place = (word, unsafe { word.read() });
+            saved.count += 1;
         }
+        saved
     }
+}
 
-    impl Few {
-        /// Writes them back.
-        pub fn restore(&self) {
-            for (word, value) in &self.0[..self.1] {
-                // SAFETY: as above.
-                unsafe { word.write(*value) };
-            }
+impl Saved {
+    /// Writes them back.
+    fn restore(&self) {
+        for (word, value) in &self.words[..self.count] {
+            // SAFETY: as above.
+            unsafe { word.write(*value) };
         }
     }
 }
@@ -227,7 +227,8 @@ pub fn new_donor() -> bool {
         let mut thread = 0;
         let was = active();
         engine::set_active(false);
-        let failed = call_real!(pthread_create(&mut thread, &attributes, ordain_donor, (&raw mut *slot) as *mut c_void));
+        let failed =
+            call_real!(pthread_create(&mut thread, &attributes, ordain_donor, (&raw mut *slot) as *mut c_void));
         engine::set_active(was);
         if failed != 0 {
             return false;
@@ -247,7 +248,8 @@ pub fn new_donor() -> bool {
 fn find_links(slots: &[Box<Slot>], new: &Slot) {
     // SAFETY: only the carrier comes here.
     let links = unsafe { &mut *(&raw mut LINKS) };
-    let Some(last) = slots.iter().skip(1).find(|s| s.state == State::Free && s.fs != new.fs && !s.pristine.is_empty()) else {
+    let Some(last) = slots.iter().skip(1).find(|s| s.state == State::Free && s.fs != new.fs && !s.pristine.is_empty())
+    else {
         return;
     };
     for other in slots.iter().skip(1).filter(|s| s.state == State::Free).chain([last]) {
@@ -313,6 +315,8 @@ type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
 /// Makes a thread that begins with `start`; the number of its slot, or an error.
 pub unsafe fn spawn(start: Start, argument: *mut c_void, detached: bool, out: *mut libc::pthread_t) -> c_int {
+    // Before the child has a name: names must be given in the order in which they are told.
+    engine::look_for_signals();
     let me = engine().me();
     let child = engine().arbiter.next_child(me);
     let Some(number) = take_slot(child) else { return EAGAIN };
@@ -330,7 +334,7 @@ pub unsafe fn spawn(start: Start, argument: *mut c_void, detached: bool, out: *m
     e.set_slot(child, number);
     // SAFETY: the program wants to know.
     unsafe { *out = handle };
-    step(Operation::Spawn { child });
+    engine::step_now(Operation::Spawn { child });
     let e = engine();
     let parent = e.current;
     e.starting = Some(parent);
@@ -392,7 +396,11 @@ unsafe extern "C" fn try_join(thread: libc::pthread_t, result: *mut *mut c_void)
     unsafe { join_with(thread, result, Wait::Try) }
 }
 
-unsafe extern "C" fn timed_join(thread: libc::pthread_t, result: *mut *mut c_void, until: *const libc::timespec) -> c_int {
+unsafe extern "C" fn timed_join(
+    thread: libc::pthread_t,
+    result: *mut *mut c_void,
+    until: *const libc::timespec,
+) -> c_int {
     if until.is_null() {
         // SAFETY: as below.
         return unsafe { join_with(thread, result, Wait::Interruptible) };
@@ -427,10 +435,7 @@ pub unsafe extern "C" fn detach(thread: libc::pthread_t) -> c_int {
 
 /// Ends the running thread: its frames are unwound by the C library, down to the one that calls [`ordain_finish`].
 pub unsafe extern "C" fn exit_thread(result: *mut c_void) -> ! {
-    // SAFETY: the C library's function does not return.
-    unsafe {
-        unwind_thread(result)
-    }
+    unwind_thread(result)
 }
 
 fn unwind_thread(result: *mut c_void) -> ! {

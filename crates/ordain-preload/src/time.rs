@@ -121,7 +121,7 @@ fn look() -> timespec {
     timespec { tv_sec: (now / SECOND) as i64, tv_nsec: (now % SECOND) as i64 }
 }
 
-unsafe extern "C" fn get_clock(clock: c_int, out: *mut timespec) -> c_int {
+unsafe extern "C" fn get_clock(_clock: c_int, out: *mut timespec) -> c_int {
     // SAFETY: the program wants to know.
     unsafe {
         *out = look();
@@ -137,7 +137,7 @@ unsafe extern "C" fn get_resolution(_clock: c_int, out: *mut timespec) -> c_int 
     0
 }
 
-unsafe extern "C" fn get_time_of_day(out: *mut timeval, zone: *mut c_void) -> c_int {
+unsafe extern "C" fn get_time_of_day(out: *mut timeval, _zone: *mut c_void) -> c_int {
     // SAFETY: the program wants to know.
     unsafe {
         let now = look();
@@ -189,7 +189,7 @@ fn sleep_for(span: u64) {
     crate::threads::cancellation_point();
 }
 
-unsafe extern "C" fn sleep_nanoseconds(span: *const timespec, left: *mut timespec) -> c_int {
+unsafe extern "C" fn sleep_nanoseconds(span: *const timespec, _left: *mut timespec) -> c_int {
     // SAFETY: the program's arguments.
     unsafe {
         if (*span).tv_nsec < 0 || (*span).tv_nsec >= SECOND as i64 || (*span).tv_sec < 0 {
@@ -200,7 +200,7 @@ unsafe extern "C" fn sleep_nanoseconds(span: *const timespec, left: *mut timespe
     0
 }
 
-unsafe extern "C" fn sleep_on_clock(clock: c_int, flags: c_int, span: *const timespec, left: *mut timespec) -> c_int {
+unsafe extern "C" fn sleep_on_clock(_clock: c_int, flags: c_int, span: *const timespec, _left: *mut timespec) -> c_int {
     // SAFETY: the program's arguments.
     unsafe {
         if (*span).tv_nsec < 0 || (*span).tv_nsec >= SECOND as i64 {
@@ -237,7 +237,7 @@ pub unsafe fn fill_random(room: *mut c_void, length: usize) {
     engine().clock.fill(room);
 }
 
-unsafe extern "C" fn get_random(room: *mut c_void, length: usize, flags: c_uint) -> isize {
+unsafe extern "C" fn get_random(room: *mut c_void, length: usize, _flags: c_uint) -> isize {
     // SAFETY: the program's memory.
     unsafe {
         fill_random(room, length);
@@ -247,7 +247,8 @@ unsafe extern "C" fn get_random(room: *mut c_void, length: usize, flags: c_uint)
 
 unsafe extern "C" fn get_entropy(room: *mut c_void, length: usize) -> c_int {
     // SAFETY: the program's memory.
-    unsafe { c_int::from(get_random(room, length, 0) < 0) * -1 }
+    unsafe { fill_random(room, length) };
+    0
 }
 
 unsafe extern "C" fn get_arc4random() -> u32 {
@@ -270,4 +271,3 @@ extern "C" fn give_way() -> c_int {
 extern "C" fn give_way_c11() {
     give_way();
 }
-

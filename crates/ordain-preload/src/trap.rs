@@ -1,6 +1,6 @@
 //! Signals that the runtime itself needs: crashes, system calls that the kernel sends back, the processor's time, hangs.
 
-use crate::context::{sigreturn};
+use crate::context::sigreturn;
 use crate::engine::{self, active, control, engine, is_connected};
 use crate::process;
 use crate::sys::{self, call};
@@ -20,11 +20,15 @@ struct Action {
 const RESTORER: u64 = 0x0400_0000;
 
 /// Installs a handler of our own.
-fn handle(signal: c_int, handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::ucontext_t), flags: c_int) {
+fn handle(
+    signal: c_int,
+    handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::ucontext_t),
+    flags: c_int,
+) {
     let action = Action {
         handler: handler as usize,
         flags: (flags | libc::SA_SIGINFO | libc::SA_NODEFER) as u32 as u64 | RESTORER,
-        restorer: sigreturn as usize,
+        restorer: sigreturn as *const () as usize,
         mask: 0,
     };
     // SAFETY: a handler that lives as long as the process.
@@ -140,8 +144,14 @@ unsafe extern "C" fn on_call(_signal: c_int, info: *mut libc::siginfo_t, context
         let registers = &mut (*context).uc_mcontext.gregs;
         let number = i64::from(*((info as *const u8).add(24) as *const i32));
         let at = |register: c_int| registers[register as usize] as usize;
-        let arguments =
-            [at(libc::REG_RDI), at(libc::REG_RSI), at(libc::REG_RDX), at(libc::REG_R10), at(libc::REG_R8), at(libc::REG_R9)];
+        let arguments = [
+            at(libc::REG_RDI),
+            at(libc::REG_RSI),
+            at(libc::REG_RDX),
+            at(libc::REG_R10),
+            at(libc::REG_R8),
+            at(libc::REG_R9),
+        ];
         let mine = active() && engine().slots[engine().current].fs == sys::fs_base();
         let result = if mine {
             note_registers(registers);
@@ -162,7 +172,7 @@ pub fn own_text() -> (u64, u64) {
         unsafe {
             let headers = core::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum as usize);
             let base = (*info).dlpi_addr;
-            let me = own_text as usize as u64;
+            let me = own_text as *const () as u64;
             let text = headers.iter().filter(|h| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0);
             for header in text {
                 let (low, high) = (base + header.p_vaddr, base + header.p_vaddr + header.p_memsz);

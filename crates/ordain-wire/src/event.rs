@@ -149,7 +149,11 @@ mod tests {
     #[test]
     fn events_survive_the_wire_and_rubbish_is_no_event() {
         let events = [
-            Event::Announce { thread: ThreadId(3), op: Operation::Lock { lock: ObjectId(900), wait: Wait::Timed }, site: 7 },
+            Event::Announce {
+                thread: ThreadId(3),
+                op: Operation::Lock { lock: ObjectId(900), wait: Wait::Timed },
+                site: 7,
+            },
             Event::Step { thread: ThreadId(1), choice: 2 },
             Event::Create { thread: ThreadId(0), kind: ObjectKind::Mutex, initial: 4, object: ObjectId(12) },
         ];
@@ -171,7 +175,8 @@ mod tests {
 
     #[test]
     fn what_is_known_survives_the_wire() {
-        let known = Known { births: alloc::vec![(4, Birth::Created(ThreadId(0), 1), ObjectKind::Mutex)], ..Known::default() };
+        let known =
+            Known { births: alloc::vec![(4, Birth::Created(ThreadId(0), 1), ObjectKind::Mutex)], ..Known::default() };
         let mut room = [0; 256];
         let length = known.write(&mut room).expect("room");
         assert_eq!(Known::read(&room[..length]), Some(known));

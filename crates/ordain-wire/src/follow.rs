@@ -180,11 +180,7 @@ impl Follower {
 
     /// The execution has ended, by the model if `by` is not told, else by this thread, in the middle of something or, with
     /// `orderly`, at its end.
-    pub fn conclude(
-        &mut self,
-        by: Option<(ThreadId, bool)>,
-        lead: &mut Lead<'_, '_>,
-    ) -> Result<(), Contradiction> {
+    pub fn conclude(&mut self, by: Option<(ThreadId, bool)>, lead: &mut Lead<'_, '_>) -> Result<(), Contradiction> {
         if self.over {
             return Ok(());
         }

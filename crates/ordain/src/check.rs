@@ -4,8 +4,8 @@ use crate::finding::{self, Finding, FindingKind};
 use crate::replay::{self, Replay};
 use crate::report::{Report, Verdict};
 use crate::rt::{self, Executor};
-use ordain_explore::strategy::{Bound, Bounded};
 pub use ordain_explore::strategy::Kind as Strategy;
+use ordain_explore::strategy::{Bound, Bounded};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Summary, Target, search};
 use ordain_model::{End, Options};
 use std::cell::RefCell;
@@ -13,7 +13,6 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-
 
 /// Executions of a sampler if nothing else limits it.
 const DEFAULT_SAMPLES: u64 = 10_000;

@@ -23,7 +23,6 @@ pub(super) fn look(thread: ThreadId, view: &impl View) -> Access {
     if is_interrupted(thread, view) { Access::write(interruption) } else { Access::read(interruption) }
 }
 
-
 /// Takes the interruption, if there is one.
 pub(super) fn take_interrupt(thread: ThreadId, state: &mut State) -> bool {
     let interrupted = is_interrupted(thread, state);

@@ -5,13 +5,12 @@ use super::{
     take_pending, watch,
 };
 use crate::context::interpose;
-use crate::engine::{self, control, engine, step};
+use crate::engine::{self, engine, step};
 use crate::real::{self, c_result, set_errno};
 use crate::sys::{self, call};
 use crate::threads::{self, State};
 use crate::time;
 use core::ffi::{c_int, c_uint, c_void};
-use core::sync::atomic::Ordering::Relaxed;
 use libc::{EINTR, EINVAL, ENOMEM, EPERM, ESRCH, SIG_ERR, sigset_t, timespec, timeval};
 use ordain_model::{MemoryOrder, Operation, Wait};
 

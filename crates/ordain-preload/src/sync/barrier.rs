@@ -23,7 +23,11 @@ interpose! {
     pthread_barrier_wait => wait;
 }
 
-unsafe extern "C" fn init(barrier: *mut pthread_barrier_t, _attributes: *const libc::pthread_barrierattr_t, count: c_uint) -> c_int {
+unsafe extern "C" fn init(
+    barrier: *mut pthread_barrier_t,
+    _attributes: *const libc::pthread_barrierattr_t,
+    count: c_uint,
+) -> c_int {
     if count == 0 {
         return EINVAL;
     }

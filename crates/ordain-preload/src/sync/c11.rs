@@ -117,7 +117,11 @@ unsafe extern "C" fn wait(cond: *mut pthread_cond_t, mutex: *mut pthread_mutex_t
     code(unsafe { cond::wait(cond, mutex) })
 }
 
-unsafe extern "C" fn timed_wait(cond: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, until: *const timespec) -> c_int {
+unsafe extern "C" fn timed_wait(
+    cond: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    until: *const timespec,
+) -> c_int {
     // SAFETY: the program's objects.
     code(unsafe { cond::timed_wait(cond, mutex, until) })
 }

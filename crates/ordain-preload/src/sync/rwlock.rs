@@ -66,7 +66,11 @@ unsafe fn take(lock: *mut pthread_rwlock_t, write: bool, wait: Wait) -> c_int {
         if (*layout).writer == me && wait != Wait::Try {
             return EDEADLK;
         }
-        let op = if write { Operation::WriteLock { lock: object, wait } } else { Operation::ReadLock { lock: object, wait } };
+        let op = if write {
+            Operation::WriteLock { lock: object, wait }
+        } else {
+            Operation::ReadLock { lock: object, wait }
+        };
         match step(op) {
             Outcome::FAILED => return if wait == Wait::Try { EBUSY } else { ETIMEDOUT },
             _ if write => (&raw mut (*layout).writer).write_volatile(me),

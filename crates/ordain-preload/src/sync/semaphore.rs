@@ -4,8 +4,8 @@ use crate::context::interpose;
 use crate::engine::{engine, step};
 use crate::objects;
 use crate::real::set_errno;
-use crate::{signals, threads};
 use crate::time::timed;
+use crate::{signals, threads};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_int, c_uint};
@@ -25,7 +25,9 @@ struct Layout {
 unsafe fn object(semaphore: *mut sem_t) -> ObjectId {
     let layout = semaphore as *mut Layout;
     // SAFETY: the program's semaphore.
-    unsafe { objects::marked(semaphore as u64, &raw mut (*layout).mark, ObjectKind::Semaphore, u64::from((*layout).value)) }
+    unsafe {
+        objects::marked(semaphore as u64, &raw mut (*layout).mark, ObjectKind::Semaphore, u64::from((*layout).value))
+    }
 }
 
 unsafe fn show(semaphore: *mut sem_t, object: ObjectId) {

@@ -3,8 +3,8 @@
 use super::{Context, FindingKind};
 use crate::rt::{Executor, location};
 use ordain_explore::Target;
-use ordain_model::execution::PlainKind;
 use ordain_model::describe::{self, Words};
+use ordain_model::execution::PlainKind;
 use ordain_model::{DataRace, Names, Site, ThreadId};
 use std::fmt::Write;
 
