@@ -142,6 +142,10 @@ impl Process {
         let mut first = true;
         while control.turn.load(Acquire) != Turn::LAUNCHER {
             let tick = futex::Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+            if control.turn.load(Acquire) > Turn::RUNTIME {
+                // The program has written over it.
+                return Ok(Waited::Stuck);
+            }
             match futex::wait(&control.turn, futex::Flags::empty(), Turn::RUNTIME, Some(&tick)) {
                 Err(rustix::io::Errno::TIMEDOUT) => {}
                 _ => continue,

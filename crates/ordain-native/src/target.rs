@@ -4,7 +4,7 @@ use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::shared::Shared;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Plan, Portable, Summary, Target};
-use ordain_model::{Divergence, End, Execution, Names, ObjectId, Operation, Options, ThreadId, Transition};
+use ordain_model::{Divergence, Execution, Names, ObjectId, Operation, Options, ThreadId, Transition};
 use ordain_wire::{Ending, Follower, Job, Lead, Mode, Policy, Status, ThreadRecord};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
@@ -98,6 +98,8 @@ pub struct Native {
     read: usize,
     /// The process explores by itself.
     exploring: bool,
+    /// The process asks before each step, so that what happens is known even if it is lost.
+    careful: bool,
     aftermath: Aftermath,
     failure: Option<Failure>,
     /// Changes of mode so far.
@@ -144,6 +146,19 @@ pub struct Turn {
     pub departure: Option<Divergence>,
 }
 
+/// New shared memory, with the options written into it.
+fn new_shared(options: &Options) -> Result<Shared, Failure> {
+    let shared = Shared::new().map_err(|e| Failure::Start(format!("no shared memory: {e}")))?;
+    let control = shared.control();
+    control.spurious.store(options.spurious_wakeups.into(), Relaxed);
+    control.kind_time.store(options.kind_time.into(), Relaxed);
+    control.spin_bound.store(options.spin_bound, Relaxed);
+    control.livelock_rounds.store(options.livelock_rounds, Relaxed);
+    control.max_steps.store(options.max_steps as u64, Relaxed);
+    control.entropy.store(0x6f72_6461_696e, Relaxed);
+    Ok(shared)
+}
+
 /// How an attempt to run a plan ended.
 enum Attempt {
     Done,
@@ -156,14 +171,7 @@ enum Attempt {
 impl Native {
     /// Prepares to run a program. With `mode` it is run in that mode only.
     pub fn new(launch: Launch, options: Options, mode: Option<Mode>, patience: Patience) -> Result<Self, Failure> {
-        let shared = Shared::new().map_err(|e| Failure::Start(format!("no shared memory: {e}")))?;
-        let control = shared.control();
-        control.spurious.store(options.spurious_wakeups.into(), Relaxed);
-        control.kind_time.store(options.kind_time.into(), Relaxed);
-        control.spin_bound.store(options.spin_bound, Relaxed);
-        control.livelock_rounds.store(options.livelock_rounds, Relaxed);
-        control.max_steps.store(options.max_steps as u64, Relaxed);
-        control.entropy.store(0x6f72_6461_696e, Relaxed);
+        let shared = new_shared(&options)?;
         let aftermath =
             Aftermath { ended: Ended::ByModel, culprit: ThreadId::MAIN, threads: Vec::new(), written: [0; 2] };
         Ok(Self {
@@ -179,6 +187,7 @@ impl Native {
             buffer: Vec::new(),
             read: 0,
             exploring: false,
+            careful: false,
             aftermath,
             failure: None,
             changes: Vec::new(),
@@ -253,6 +262,10 @@ impl Native {
     fn ensure_process(&mut self) -> Result<(), Failure> {
         if self.process.is_some() {
             return Ok(());
+        }
+        if !matches!(self.aftermath.ended, Ended::ByModel | Ended::Exit(_)) || self.last_loss.is_some() {
+            // A program that ended badly may have written over it.
+            self.shared = new_shared(&self.options)?;
         }
         if !self.shared.write_known(&self.follower.known_since(0, 0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
@@ -355,7 +368,7 @@ impl Native {
 
     fn write_plan(&mut self, plan: &Plan<'_>) -> Result<(), Failure> {
         let control = self.shared.control();
-        let portable = plan.portable();
+        let portable = if self.careful { None } else { plan.portable() };
         let prefix = if portable.is_some() { plan.prefix() } else { &[] };
         if !self.shared.write_prefix(prefix.iter().map(|p| [p.transition.thread.0, p.transition.choice])) {
             return Err(Failure::Refused("its executions are too long".into()));
@@ -544,6 +557,19 @@ impl Native {
         Some(turn)
     }
 
+    /// The execution destroyed its process each time: it ends where it was last heard of.
+    fn follow_to_the_end(&mut self, plan: &Plan<'_>, how: String) {
+        let arbiter = &mut self.follower.arbiter;
+        let last = arbiter.execution().steps.last().map_or(ThreadId::MAIN, |s| s.thread);
+        self.aftermath = Aftermath { ended: Ended::Corrupted(how), culprit: last, threads: Vec::new(), written: [0; 2] };
+        if arbiter.execution().steps.len() < plan.prefix().len() {
+            // It did not even come as far as before.
+            arbiter.diverge(Transition::first(last), None);
+        } else {
+            arbiter.end_abruptly();
+        }
+    }
+
     fn give_up(&mut self, failure: Failure) {
         self.failure = Some(failure);
         self.follower.arbiter.diverge(Transition::first(ThreadId::MAIN), None);
@@ -560,6 +586,7 @@ impl Target for Native {
         }
         let mut lost = 0;
         loop {
+            self.careful = lost > 0;
             match self.attempt(plan) {
                 Ok(Attempt::Done) => return,
                 Ok(Attempt::Again) => plan.restart(),
@@ -569,9 +596,7 @@ impl Target for Native {
                     lost += 1;
                     if lost > 2 {
                         // In fresh processes too: this is what the program does.
-                        self.aftermath.ended = Ended::Corrupted(how);
-                        self.aftermath.culprit = ThreadId::MAIN;
-                        self.follower.arbiter.finish_with(End::Complete);
+                        self.follow_to_the_end(plan, how);
                         return;
                     }
                     plan.restart();
