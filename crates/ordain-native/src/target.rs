@@ -171,6 +171,12 @@ enum Attempt {
 impl Native {
     /// Prepares to run a program. With `mode` it is run in that mode only.
     pub fn new(launch: Launch, options: Options, mode: Option<Mode>, patience: Patience) -> Result<Self, Failure> {
+        // SAFETY: asks for a number.
+        if unsafe { libc::getauxval(libc::AT_HWCAP2) } & 2 == 0 {
+            return Err(Failure::Refused(
+                "the processor or kernel has no FSGSBASE (Linux 5.9), which switching threads needs".into(),
+            ));
+        }
         let shared = new_shared(&options)?;
         let aftermath =
             Aftermath { ended: Ended::ByModel, culprit: ThreadId::MAIN, threads: Vec::new(), written: [0; 2] };
@@ -297,6 +303,17 @@ impl Native {
         }
     }
 
+    /// Prepares more threads next time.
+    fn grow_pool(&mut self) -> Result<(), Failure> {
+        /// More than this are not prepared.
+        const MOST: u32 = 4096;
+        if self.pool >= MOST {
+            return Err(Failure::Refused(format!("it has more than {MOST} threads at a time")));
+        }
+        self.pool = (self.pool * 4).min(MOST);
+        Ok(())
+    }
+
     /// Falls to the next mode, if that is allowed.
     fn leave_mode(&mut self, reason: &str) -> bool {
         let to = match self.mode {
@@ -343,10 +360,7 @@ impl Native {
                 Status::DONE => return Ok(self.conclude(&mut Lead::Plan(plan))),
                 Status::MORE_THREADS => {
                     self.process = None;
-                    if self.pool >= 4096 {
-                        return Err(Failure::Refused("it has more than 4,096 threads at a time".into()));
-                    }
-                    self.pool *= 4;
+                    self.grow_pool()?;
                     return Ok(Attempt::Again);
                 }
                 Status::REFUSED => {
@@ -449,6 +463,9 @@ impl Native {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
         let control = self.shared.control();
+        if !self.exploring {
+            control.search.store(control.search.load(Relaxed).wrapping_add(1), Relaxed);
+        }
         control.job.store(Job::EXPLORE, Relaxed);
         control
             .strategy
@@ -475,7 +492,7 @@ impl Native {
         let turn = match (waited, status) {
             (Waited::Turn, Status::EXPLORED) => self.take_turn(),
             (Waited::Turn, Status::MORE_THREADS) => {
-                self.pool *= 4;
+                self.grow_pool()?;
                 None
             }
             (Waited::Turn, Status::REFUSED) => {
@@ -499,6 +516,12 @@ impl Native {
             self.stop_exploring();
         }
         Ok(turn)
+    }
+
+    /// Forgets what the process has explored; it begins anew when it explores again.
+    pub fn restart_search(&mut self) {
+        self.exploring = false;
+        self.shared.control().job.store(Job::PLAN, Relaxed);
     }
 
     /// Ends the process that explores, and what it has explored with it.
@@ -561,7 +584,8 @@ impl Native {
     fn follow_to_the_end(&mut self, plan: &Plan<'_>, how: String) {
         let arbiter = &mut self.follower.arbiter;
         let last = arbiter.execution().steps.last().map_or(ThreadId::MAIN, |s| s.thread);
-        self.aftermath = Aftermath { ended: Ended::Corrupted(how), culprit: last, threads: Vec::new(), written: [0; 2] };
+        self.aftermath =
+            Aftermath { ended: Ended::Corrupted(how), culprit: last, threads: Vec::new(), written: [0; 2] };
         if arbiter.execution().steps.len() < plan.prefix().len() {
             // It did not even come as far as before.
             arbiter.diverge(Transition::first(last), None);

@@ -6,6 +6,7 @@ use common::{check_of, programs};
 use ordain_explore::strategy::Kind as StrategyKind;
 
 #[test]
+#[allow(clippy::print_stderr)] // Tells what was checked, and how.
 fn every_mechanism_works_under_control() {
     let only = std::env::var("ORDAIN_ONLY").unwrap_or_default();
     let mut wrong = Vec::new();

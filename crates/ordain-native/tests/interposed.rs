@@ -6,14 +6,13 @@ use std::collections::BTreeSet;
 
 const TABLES: &str = include_str!("../../../docs/interposed.md");
 
-/// Functions that the runtime shows to programs, without those of its own.
+/// Functions that the runtime shows to programs: its own symbols are hidden.
 fn exported() -> BTreeSet<String> {
     let image: ElfFile64<'_> = ElfFile64::parse(ordain_native::runtime_image()).expect("a shared library");
     image
         .dynamic_symbols()
         .filter(|symbol| symbol.is_definition() && symbol.is_global() && symbol.kind() == SymbolKind::Text)
         .map(|symbol| symbol.name().expect("a name").to_owned())
-        .filter(|name| !name.starts_with("ordain_") && !name.starts_with("ORDAIN_"))
         .collect()
 }
 

@@ -39,6 +39,7 @@ fn texts(report: &ordain_native::Report) -> String {
 }
 
 /// Checks all programs of a directory, two at a time.
+#[allow(clippy::print_stderr)] // Tells what was checked, and how.
 fn examine_all(directory: &str) {
     let only = std::env::var("ORDAIN_ONLY").unwrap_or_default();
     let list: Vec<Program> =

@@ -6,18 +6,24 @@ use common::{Program, check, compile, programs};
 use ordain_explore::strategy::{Pct, Random};
 use ordain_explore::{Strategy, Target, search};
 use ordain_model::{End, Transition};
-use ordain_native::{Ended, Native};
+use ordain_native::{Ended, Mode, Native};
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
-/// A program, its arguments, and what its output must be.
+/// A program, its arguments, the threads that it must have at least, and what its output must be.
 struct Real {
     path: PathBuf,
     arguments: Vec<String>,
+    threads: usize,
     expected: Expected,
 }
+
+/// What one execution wrote, and its schedule.
+type Sample = (Vec<u8>, Vec<Transition>);
 
 enum Expected {
     /// Exactly this.
@@ -53,8 +59,8 @@ fn sorted(bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 impl Real {
-    fn new(name: &str, arguments: &[&str], expected: Expected) -> Self {
-        Self { path: find(name), arguments: arguments.iter().map(|a| (*a).to_owned()).collect(), expected }
+    fn new(name: &str, arguments: &[&str], threads: usize, expected: Expected) -> Self {
+        Self { path: find(name), arguments: arguments.iter().map(|a| (*a).to_owned()).collect(), threads, expected }
     }
 
     fn is_right(&self, output: &[u8]) -> bool {
@@ -67,13 +73,15 @@ impl Real {
         }
     }
 
-    /// Runs it under some schedules of a strategy; gives outputs and schedules.
-    fn sample(&self, strategy: &mut dyn Strategy, most: u64) -> Vec<(Vec<u8>, Vec<Transition>)> {
+    /// Runs it under some schedules of a strategy.
+    #[allow(clippy::print_stderr)] // Tells what was checked, and how.
+    fn sample(&self, strategy: &mut dyn Strategy, most: u64, mode: Option<Mode>) -> Vec<Sample> {
         let name = self.path.display();
         let check = check(&self.path, &self.arguments);
-        let mut native = Native::new(check.launch.clone(), check.options, None, check.patience).expect("a start");
+        let mut native = Native::new(check.launch.clone(), check.options, mode, check.patience).expect("a start");
         let mut samples = Vec::new();
-        search(&mut native, strategy, &mut |native, summary| {
+        let begin = Instant::now();
+        let summary = search(&mut native, strategy, &mut |native, summary| {
             assert!(native.failure().is_none(), "{name}: {:?}", native.failure());
             assert!(matches!(native.execution().end, End::Complete), "{name}: {}", native.execution().end.title());
             let errors = String::from_utf8_lossy(&native.output(1)).into_owned();
@@ -82,6 +90,15 @@ impl Real {
             if summary.executions >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         assert_eq!(native.losses, 0, "{name}: {:?}", native.last_loss);
+        assert!(summary.threads >= self.threads, "{name}: only {} threads", summary.threads);
+        eprintln!(
+            "{name}: {} executions in {} mode, up to {} threads and {} steps, {:?}",
+            summary.executions,
+            native.mode().word(),
+            summary.threads,
+            summary.depth,
+            begin.elapsed()
+        );
         samples
     }
 
@@ -90,23 +107,20 @@ impl Real {
         let name = self.path.display();
         let strategies: [Box<dyn Strategy>; 2] = [Box::new(Random::new(7)), Box::new(Pct::new(7, 3))];
         for mut strategy in strategies {
-            let samples = self.sample(&mut *strategy, 50);
-            assert!(samples.len() >= 50);
-            let mut seen: Vec<&[u8]> = Vec::new();
-            for (output, _) in &samples {
-                // Most schedules give the same output, which need not be unpacked again.
-                if !seen.contains(&output.as_slice()) {
-                    assert!(self.is_right(output), "{name}: wrong output");
-                    seen.push(output);
-                }
-            }
-            let schedules: std::collections::BTreeSet<&Vec<Transition>> = samples.iter().map(|s| &s.1).collect();
-            assert!(schedules.len() > 1, "{name}: there was only one schedule");
+            let samples = self.sample(&mut *strategy, 50, None);
+            assert_eq!(samples.len(), 50, "{name}");
+            // Most schedules give the same output, which need not be unpacked again.
+            let outputs: BTreeSet<&[u8]> = samples.iter().map(|s| s.0.as_slice()).collect();
+            assert!(outputs.into_iter().all(|output| self.is_right(output)), "{name}: wrong output");
+            let schedules: BTreeSet<&[Transition]> = samples.iter().map(|s| s.1.as_slice()).collect();
+            assert!(schedules.len() >= 25, "{name}: only {} schedules", schedules.len());
         }
-        let first = self.sample(&mut Random::new(11), 1);
-        for _ in 1..10 {
-            let same = self.sample(&mut Random::new(11), 1) == first;
-            assert!(same, "{name}: the same seed gave another execution");
+        let first = self.sample(&mut Random::new(11), 2, None);
+        for run in 1..10 {
+            // Whatever the mode is, and whatever ran in the process before.
+            let mode = [None, Some(Mode::Exec), Some(Mode::Fork)][run % 3];
+            let again = self.sample(&mut Random::new(11), 2, mode);
+            assert!(again == first, "{name}: the same seed gave another execution in mode {mode:?}");
         }
     }
 }
@@ -125,49 +139,46 @@ fn text(lines: usize) -> Vec<u8> {
     out
 }
 
-fn file(name: &str, contents: &[u8]) -> String {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("real-{}-{name}", std::process::id()));
-    std::fs::write(&path, contents).expect("a file");
-    path.to_string_lossy().into_owned()
-}
-
-fn compressor(name: &str, arguments: &[&str], unpack: Vec<&'static str>) {
-    let input = text(2000);
-    let path = file(name, &input);
+/// Checks a compressor on text of so many lines, of about 30 bytes each: enough for three blocks.
+fn compressor(name: &str, arguments: &[&str], lines: usize, unpack: Vec<&'static str>) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("input").to_string_lossy().into_owned();
+    let input = text(lines);
+    std::fs::write(&path, &input).expect("a file");
     let mut all = arguments.to_vec();
     all.push(&path);
-    Real::new(name, &all, Expected::Unpacked(unpack, input)).examine();
-    let _ = std::fs::remove_file(path);
+    Real::new(name, &all, 3, Expected::Unpacked(unpack, input)).examine();
 }
 
 #[test]
 fn pigz() {
-    compressor("pigz", &["-p", "2", "-b", "32", "-1", "-c"], vec!["gzip", "-dc"]);
+    compressor("pigz", &["-p", "2", "-b", "32", "-1", "-c"], 3_500, vec!["gzip", "-dc"]);
 }
 
 #[test]
 fn pbzip2() {
-    compressor("pbzip2", &["-p2", "-b1", "-1", "-c"], vec!["bzip2", "-dc"]);
+    compressor("pbzip2", &["-p2", "-b1", "-1", "-c"], 9_000, vec!["bzip2", "-dc"]);
 }
 
 #[test]
 fn lbzip2() {
-    compressor("lbzip2", &["-n", "2", "-1", "-c"], vec!["bzip2", "-dc"]);
+    compressor("lbzip2", &["-n", "2", "-1", "-c"], 9_000, vec!["bzip2", "-dc"]);
 }
 
 #[test]
 fn plzip() {
-    compressor("plzip", &["-n", "2", "-0", "-B", "30KiB", "-s", "30KiB", "-c"], vec!["plzip", "-dc"]);
+    compressor("plzip", &["-n", "2", "-0", "-B", "30KiB", "-s", "30KiB", "-c"], 3_000, vec!["plzip", "-dc"]);
 }
 
 #[test]
 fn zstd() {
-    compressor("zstd", &["-T2", "-q", "-1", "-B64KB", "-c"], vec!["zstd", "-dcq"]);
+    // Its jobs have half a MiB at least.
+    compressor("zstd", &["-T2", "-q", "-1", "-B512KB", "-c"], 40_000, vec!["zstd", "-dcq"]);
 }
 
 #[test]
 fn xz() {
-    compressor("xz", &["-T2", "-0", "--block-size=20KiB", "-c"], vec!["xz", "-dc"]);
+    compressor("xz", &["-T2", "-0", "--block-size=30KiB", "-c"], 3_000, vec!["xz", "-dc"]);
 }
 
 #[test]
@@ -175,25 +186,24 @@ fn sort() {
     // It uses threads from 128 Ki lines on.
     let input: Vec<u8> =
         (0..140_000u32).flat_map(|i| [b'a' + (i.wrapping_mul(2_654_435_761) >> 28) as u8, b'\n']).collect();
-    let path = file("sort", &input);
-    let expected = output_of(Command::new(find("sort")).arg(&path).env("LC_ALL", "C"), &[]);
-    Real::new("sort", &["--parallel=2", &path], Expected::Exactly(expected)).examine();
-    let _ = std::fs::remove_file(path);
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("input").to_string_lossy().into_owned();
+    std::fs::write(&path, &input).expect("a file");
+    let expected = output_of(Command::new(find("sort")).arg(&path), &[]);
+    Real::new("sort", &["--parallel=2", &path], 2, Expected::Exactly(expected)).examine();
 }
 
 #[test]
 fn ag() {
-    let directory = PathBuf::from(file("ag", &[]) + ".d");
-    std::fs::create_dir_all(&directory).expect("a directory");
+    let directory = tempfile::tempdir().expect("a directory");
     for i in 0..6 {
-        std::fs::write(directory.join(format!("file{i}.txt")), text(20 + i)).expect("a file");
+        std::fs::write(directory.path().join(format!("file{i}.txt")), text(20 + i)).expect("a file");
     }
-    let place = directory.to_string_lossy().into_owned();
+    let place = directory.path().to_string_lossy().into_owned();
     let arguments = ["--workers=2", "--nocolor", "riverfish", &place];
     let expected = output_of(Command::new(find("ag")).args(arguments), &[]);
     assert!(!expected.is_empty());
-    Real::new("ag", &arguments, Expected::Lines(expected)).examine();
-    let _ = std::fs::remove_dir_all(directory);
+    Real::new("ag", &arguments, 3, Expected::Lines(expected)).examine();
 }
 
 /// One of our own programs, which prints the same whatever the schedule is.
@@ -202,7 +212,7 @@ fn own(name: &str) {
     let program = programs().into_iter().find(wanted).expect("in the list");
     let path = compile(&program);
     let expected = output_of(Command::new(&path).args(&program.args), &[]);
-    Real { path, arguments: program.args, expected: Expected::Exactly(expected) }.examine();
+    Real { path, arguments: program.args, threads: 3, expected: Expected::Exactly(expected) }.examine();
 }
 
 #[test]

@@ -11,7 +11,9 @@ use crate::{server, signals, time, trap};
 use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_model::{Operation, Site};
-use ordain_wire::{Control, Ending, FIRST_OWN_FD, Known, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, Status, VERSION};
+use ordain_wire::{
+    Control, Ending, FIRST_OWN_FD, Known, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, Status, VERSION,
+};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 

@@ -18,6 +18,8 @@ use ordain_wire::{Control, Ending, Follower, Known, Lead, Status};
 
 /// The search of this process.
 struct Supervisor {
+    /// The number that the launcher gave it.
+    number: u32,
     follower: Follower,
     strategy: Box<dyn Strategy>,
     /// What the launcher knows already: names, found objects, long loops.
@@ -105,7 +107,10 @@ pub fn explore(execute: fn()) {
     heap::inside(|| {
         // SAFETY: only the carrier comes here.
         let s = unsafe {
-            if SUPERVISOR.is_null() {
+            if SUPERVISOR.is_null() || (*SUPERVISOR).number != control().search.load(Relaxed) {
+                if !SUPERVISOR.is_null() {
+                    drop(Box::from_raw(SUPERVISOR));
+                }
                 SUPERVISOR = Box::into_raw(Box::new(Supervisor::new(execute)));
             }
             &mut *SUPERVISOR
@@ -155,7 +160,8 @@ impl Supervisor {
                 kind.make(control.seed.load(Relaxed), control.depth.load(Relaxed) as usize)
             }
         };
-        Self { follower, strategy, told, execute, contradiction: None, samples, visible: 0, spin_held: false }
+        let number = control.search.load(Relaxed);
+        Self { number, follower, strategy, told, execute, contradiction: None, samples, visible: 0, spin_held: false }
     }
 
     /// Lets the follower know what the engine knows.

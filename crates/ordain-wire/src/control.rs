@@ -159,6 +159,8 @@ pub struct Control {
 
     /// What to do: [`Job`].
     pub job: AtomicU32,
+    /// The number of the search: another one begins anew.
+    pub search: AtomicU32,
     /// The strategy to explore with: its place in the list of all.
     pub strategy: AtomicU32,
     /// Ordering constraints that probabilistic concurrency testing looks for.
