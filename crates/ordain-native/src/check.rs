@@ -457,6 +457,9 @@ impl Run<'_> {
         steps.truncate(divergence.step);
         let mut fresh = self.native.fresh(Mode::Exec)?;
         fresh.run(&mut Plan::follow(&steps, &mut Lowest));
+        if let Some(failure) = fresh.failure() {
+            return Err(failure.clone().into());
+        }
         if let End::Diverged(again) = fresh.execution().end.clone() {
             return Err(Problem::Nondeterminism {
                 step: again.step,
