@@ -169,13 +169,17 @@ impl Reversals {
             self.partners.extend(trace.races(event).iter().filter(|e| !everything(**e as usize)));
         }
         if !primitives::competes(&mover.op, mover.held, &execution.state) {
-            if let Operation::Join { wait: Wait::Block, .. } = mover.op {
+            if let Operation::Join { wait: Wait::Block, .. } = mover.op
+                && !mover.ends
+            {
                 // Not before the thread has ended.
                 self.partners.retain(|e| execution.steps[*e as usize].op != Operation::Exit);
             }
             return;
         }
-        self.partners.retain(|e| !releases(&execution.steps[*e as usize].op));
+        if !mover.ends {
+            self.partners.retain(|e| !releases(&execution.steps[*e as usize].op));
+        }
         let mut footprint = core::mem::take(&mut self.footprint);
         match mover.event {
             Some(event) => footprint = Footprint::from_slice(execution.footprint(event)),

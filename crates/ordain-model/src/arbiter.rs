@@ -484,7 +484,14 @@ impl Arbiter {
     /// The thread that moved last has ended the program in the middle of what it did: it crashed. What the others were about to do
     /// could have come before its last step, but not behind it, so that step depends on everything.
     pub fn end_abruptly(&mut self) {
-        self.end_program();
+        self.forget_last_changes();
+        let held = |t: &ThreadId| {
+            let entry = &self.threads[t.index()];
+            entry.pending.as_ref().is_some_and(|p| p.held) && !entry.idle.sees_change(&self.versions)
+        };
+        let pending = self.alive.iter().filter_map(|t| Some((*t, self.threads[t.index()].pending.as_ref()?, held(t))));
+        self.execution.pending.extend(pending.map(|(thread, p, held)| PendingOp { thread, op: p.op, held }));
+        self.alive.clear();
         let execution = &mut self.execution;
         if let Some(last) = execution.steps.last_mut() {
             let first = last.first_access as usize;
@@ -494,9 +501,37 @@ impl Arbiter {
                 execution.before.insert(first, 0);
                 last.access_count += 1;
                 execution.abrupt = true;
+                let number = execution.steps.len() as u32 - 1;
+                if let Some(watching) = execution.watching.last_mut().filter(|w| w.step == number) {
+                    // Its accesses have moved by one place.
+                    watching.watched <<= 1;
+                    watching.watched_writes <<= 1;
+                    watching.own_writes <<= 1;
+                }
             }
         }
         self.execution.end = End::Complete;
+    }
+
+    /// What the last step changed did not happen, as far as threads that spin are concerned.
+    fn forget_last_changes(&mut self) {
+        let Some(number) = self.execution.steps.len().checked_sub(1) else { return };
+        let changes = self.execution.steps[number].changes;
+        for place in self.execution.access_range(number) {
+            let access = self.execution.accesses[place];
+            if access == Access::EVERYTHING {
+                continue;
+            }
+            let object = access.object();
+            let version = &mut self.versions[object.index()];
+            if access.is_write() {
+                if changes {
+                    version.writes = version.writes.wrapping_sub(1);
+                }
+            } else if self.execution.before[place] != self.execution.state.word(object) {
+                version.commuting = version.commuting.wrapping_sub(1);
+            }
+        }
     }
 
     /// No thread goes on; what they were about to do stays known.

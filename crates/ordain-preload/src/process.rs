@@ -100,12 +100,14 @@ unsafe extern "C" fn __libc_start_main(
         }
         MAIN = Some(main);
         LOADER_END = loader_end;
-        real(take_over, argc, argv, init, fini, Some(after_all), stack_end)
+        // Called with two arguments, whatever its type says.
+        let last = core::mem::transmute::<unsafe extern "C" fn(*mut c_void, c_int), unsafe extern "C" fn()>(after_all);
+        real(take_over, argc, argv, init, fini, Some(last), stack_end)
     }
 }
 
 /// Registered first, so it runs last: after all handlers and destructors.
-unsafe extern "C" fn after_all() {
+unsafe extern "C" fn after_all(_argument: *mut c_void, status: c_int) {
     // SAFETY: what the loader wanted to be called, and the C library's buffers.
     unsafe {
         if let Some(function) = LOADER_END {
@@ -114,7 +116,8 @@ unsafe extern "C" fn after_all() {
         libc::fflush(core::ptr::null_mut());
     }
     if active() {
-        end_program(engine().program.status);
+        // The C library passes the status to functions that are registered like this one, so `exit` inside it is known too.
+        end_program(status);
     }
 }
 
@@ -303,6 +306,15 @@ interpose! {
     vfork => fork_process;
     fork => fork_process;
     clone => make_own_threads;
+    execve => replace_program; execv => replace_program; execvp => replace_program; execvpe => replace_program;
+    execl => replace_program; execlp => replace_program; execle => replace_program; fexecve => replace_program;
+    execveat => replace_program;
+    posix_spawn => spawn_process; posix_spawnp => spawn_process_in_path; system => run_command; popen => open_command;
+    aio_read => ask_for_threads; aio_write => ask_for_threads; aio_fsync => ask_for_threads;
+    aio_read64 => ask_for_threads; aio_write64 => ask_for_threads; aio_fsync64 => ask_for_threads;
+    lio_listio => ask_for_threads; lio_listio64 => ask_for_threads; getaddrinfo_a => ask_for_threads;
+    mq_notify => ask_for_threads;
+    setgroups => set_ids; initgroups => set_ids;
     setuid => set_id; setgid => set_id; seteuid => set_id; setegid => set_id;
     setreuid => set_ids; setregid => set_ids; setresuid => set_ids; setresgid => set_ids;
 }
@@ -393,8 +405,9 @@ pub fn virtual_tid() -> c_int {
     VIRTUAL_PROCESS + e.current as c_int
 }
 
-/// The number that the program has as a process, in every execution.
-pub const VIRTUAL_PROCESS: c_int = 4000;
+/// The number that the program has as a process, in every execution. Higher than any that the kernel gives, so that whoever takes it
+/// for a real one reaches nobody.
+pub const VIRTUAL_PROCESS: c_int = 5_000_000;
 
 extern "C" fn process_number() -> c_int {
     VIRTUAL_PROCESS
@@ -435,6 +448,8 @@ pub unsafe fn raw_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
                 0
             }
             libc::SYS_gettid => virtual_tid() as isize,
+            libc::SYS_kill => signals::raw_kill(a as c_int, b as c_int),
+            libc::SYS_execve | libc::SYS_execveat => replace_program(),
             libc::SYS_getpid => VIRTUAL_PROCESS as isize,
             libc::SYS_getrandom => {
                 time::fill_random(a as *mut c_void, b);
@@ -455,11 +470,65 @@ unsafe extern "C" fn make_own_threads() -> ! {
     ))
 }
 
-/// A child process runs on its own, without control. What it leaves behind cannot be undone in memory.
-unsafe extern "C" fn fork_process() -> c_int {
+unsafe extern "C" fn replace_program() -> ! {
+    engine::refuse(format_args!("the program replaces itself by another one (exec); check that one"))
+}
+
+/// The C library would make threads of its own.
+unsafe extern "C" fn ask_for_threads() -> ! {
+    engine::refuse(format_args!(
+        "the program uses asynchronous calls of the C library (aio, getaddrinfo_a, mq_notify), which make threads of their own"
+    ))
+}
+
+/// Memory cannot undo what children do.
+fn refuse_children() {
     if engine().mode == Mode::Snapshot {
         engine::refuse(format_args!("the program makes child processes, which putting its memory back does not undo"));
     }
+}
+
+/// Calls a function of the C library that makes a child process, without control meanwhile.
+unsafe fn with_child<R>(f: impl FnOnce() -> R) -> R {
+    refuse_children();
+    engine::set_active(false);
+    let result = f();
+    engine::set_active(true);
+    result
+}
+
+type Pointer = *mut c_void;
+
+unsafe extern "C" fn spawn_process(a: Pointer, b: Pointer, c: Pointer, d: Pointer, e: Pointer, f: Pointer) -> c_int {
+    // SAFETY: what the program asks for.
+    unsafe { with_child(|| call_real!(posix_spawn(a, b, c, d, e, f))) }
+}
+
+unsafe extern "C" fn spawn_process_in_path(
+    a: Pointer,
+    b: Pointer,
+    c: Pointer,
+    d: Pointer,
+    e: Pointer,
+    f: Pointer,
+) -> c_int {
+    // SAFETY: what the program asks for.
+    unsafe { with_child(|| call_real!(posix_spawnp(a, b, c, d, e, f))) }
+}
+
+unsafe extern "C" fn run_command(command: *const c_char) -> c_int {
+    // SAFETY: what the program asks for.
+    unsafe { with_child(|| call_real!(system(command))) }
+}
+
+unsafe extern "C" fn open_command(command: *const c_char, how: *const c_char) -> *mut c_void {
+    // SAFETY: what the program asks for.
+    unsafe { with_child(|| call_real!(popen(command, how))) }
+}
+
+/// A child process runs on its own, without control. What it leaves behind cannot be undone in memory.
+unsafe extern "C" fn fork_process() -> c_int {
+    refuse_children();
     // SAFETY: the C library's fork; in the child there is only this thread, and nothing is controlled.
     unsafe {
         engine::set_active(false);

@@ -56,6 +56,7 @@ macro_rules! real {
     };
 }
 
+type P = *mut c_void;
 type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
 real! {
@@ -68,6 +69,10 @@ real! {
     mmap: unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, c_int, i64) -> *mut c_void;
     fclose: unsafe extern "C" fn(*mut libc::FILE) -> c_int;
     fork: unsafe extern "C" fn() -> c_int;
+    posix_spawn: unsafe extern "C" fn(P, P, P, P, P, P) -> c_int;
+    posix_spawnp: unsafe extern "C" fn(P, P, P, P, P, P) -> c_int;
+    system: unsafe extern "C" fn(*const c_char) -> c_int;
+    popen: unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_void;
     sigaction: unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 }
 

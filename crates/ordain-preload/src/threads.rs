@@ -313,6 +313,24 @@ interpose! {
 
 type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
+/// A thread that asks for a larger stack than donors have would seem to overflow it.
+unsafe fn check_stack(attributes: *const libc::pthread_attr_t) {
+    let mut size = 0;
+    // SAFETY: the program's attributes, if there are any.
+    unsafe {
+        if !attributes.is_null() {
+            libc::pthread_attr_getstacksize(attributes, &mut size);
+        }
+    }
+    if size > STACK {
+        engine::refuse(format_args!(
+            "the program makes threads with stacks of {} MiB; here they have {}",
+            size >> 20,
+            STACK >> 20
+        ));
+    }
+}
+
 /// Makes a thread that begins with `start`; the number of its slot, or an error.
 pub unsafe fn spawn(start: Start, argument: *mut c_void, detached: bool, out: *mut libc::pthread_t) -> c_int {
     // Before the child has a name: names must be given in the order in which they are told.
@@ -353,6 +371,7 @@ unsafe extern "C" fn create(
 ) -> c_int {
     // SAFETY: the program's arguments go on.
     unsafe {
+        check_stack(attributes);
         let mut state = libc::PTHREAD_CREATE_JOINABLE;
         if !attributes.is_null() {
             pthread_attr_getdetachstate(attributes, &mut state);
@@ -473,11 +492,11 @@ pub fn cancellation_point() {
 unsafe extern "C" fn cancel(thread: libc::pthread_t) -> c_int {
     let Some(number) = slot_of(thread) else { return ESRCH };
     let target = engine().slots[number].thread;
-    engine().slots[number].cancelled = true;
-    if number == engine().current {
-        return 0;
+    if number != engine().current {
+        step(Operation::Interrupt { thread: target });
     }
-    step(Operation::Interrupt { thread: target });
+    // Only now: who looks at it must have come later.
+    engine().slots[number].cancelled = true;
     0
 }
 
@@ -504,12 +523,12 @@ unsafe extern "C" fn set_cancel_type(kind: c_int, old: *mut c_int) -> c_int {
 }
 
 unsafe extern "C" fn test_cancel() {
+    cancellation_point();
     let e = engine();
     if e.slots[e.current].cancelled {
-        // It cancelled itself, or has taken the interruption before it allowed cancellation.
+        // It cancelled itself, or had taken the interruption before it allowed cancellation.
         interrupted();
     }
-    cancellation_point();
 }
 
 unsafe extern "C" fn get_attributes(thread: libc::pthread_t, attributes: *mut libc::pthread_attr_t) -> c_int {
@@ -575,6 +594,12 @@ unsafe extern "C" fn key_create(key: *mut u32, destructor: Option<unsafe extern 
         }
         error
     }
+}
+
+#[unsafe(export_name = "__pthread_key_create")]
+unsafe extern "C" fn key_create_alias(key: *mut u32, destructor: Option<unsafe extern "C" fn(*mut c_void)>) -> c_int {
+    // SAFETY: the program's arguments.
+    unsafe { key_create(key, destructor) }
 }
 
 #[unsafe(export_name = "tss_create")]

@@ -109,6 +109,7 @@ interpose! {
     getrandom => get_random;
     getentropy => get_entropy;
     arc4random => get_arc4random;
+    arc4random_uniform => get_arc4random_below;
     arc4random_buf => fill_arc4random;
     sched_yield => give_way;
     pthread_yield => give_way;
@@ -178,7 +179,8 @@ unsafe extern "C" fn get_time(out: *mut libc::time_t) -> libc::time_t {
 }
 
 extern "C" fn get_processor_time() -> c_long {
-    (look().tv_nsec / 1000) as c_long
+    let now = look();
+    (now.tv_sec - BEGINNING as i64) * 1_000_000 + now.tv_nsec / 1000
 }
 
 fn sleep_for(span: u64) {
@@ -256,6 +258,12 @@ unsafe extern "C" fn get_arc4random() -> u32 {
     // SAFETY: four bytes of our own.
     unsafe { get_random((&raw mut value) as *mut c_void, 4, 0) };
     value
+}
+
+unsafe extern "C" fn get_arc4random_below(bound: u32) -> u32 {
+    // SAFETY: asks for a number.
+    let value = u64::from(unsafe { get_arc4random() });
+    ((value * u64::from(bound)) >> 32) as u32
 }
 
 unsafe extern "C" fn fill_arc4random(room: *mut c_void, length: usize) {

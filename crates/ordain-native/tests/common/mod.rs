@@ -5,6 +5,7 @@ use ordain_native::{Check, Launch, Patience, binary};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// A program of the list.
@@ -55,6 +56,12 @@ pub fn programs() -> Vec<Program> {
 
 /// Compiles a program, unless that was done since it last changed.
 pub fn compile(program: &Program) -> PathBuf {
+    // Tests of one file run at the same time and use the same programs.
+    static COMPILING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one_at_a_time = COMPILING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    // Tests of one file run at the same time and use the same programs.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let source = sources().join(&program.file);
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&directory).expect("a directory");

@@ -296,6 +296,15 @@ unsafe extern "C" fn send_to_process(process: c_int, signal: c_int) -> c_int {
     fail_if(post(signal, To::Process, SI_USER, 0))
 }
 
+/// `kill` as a system call; gives what that returns.
+pub fn raw_kill(process: c_int, signal: c_int) -> isize {
+    if is_own(process) {
+        return -(post(signal, To::Process, SI_USER, 0) as isize);
+    }
+    // SAFETY: what the program asks for.
+    unsafe { call!(libc::SYS_kill, process, signal) }
+}
+
 unsafe extern "C" fn send_to_group(group: c_int, signal: c_int) -> c_int {
     // SAFETY: what the program asks for.
     unsafe { send_to_process(-group, signal) }

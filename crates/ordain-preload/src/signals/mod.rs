@@ -8,7 +8,7 @@
 mod calls;
 mod imports;
 
-pub use calls::send_to;
+pub use calls::{raw_kill, send_to};
 
 use crate::engine::{self, engine, step, step_now};
 use crate::objects;

@@ -159,7 +159,17 @@ pub fn begin() {
     unsafe { (*(&raw mut NAMED)).clear() };
 }
 
+/// Names are shared by all threads: who comes first matters.
+fn touch_names() {
+    let (cell, _) = objects::futex(NAMES);
+    step(Operation::Update { cell, order: ordain_model::MemoryOrder::SeqCst });
+}
+
+/// Stands for the address of the names: no object of a program is there.
+const NAMES: u64 = 4;
+
 unsafe extern "C" fn open(name: *const c_char, flags: c_int, _mode: c_uint, value: c_uint) -> *mut sem_t {
+    touch_names();
     // SAFETY: the program's name; the tables are the carrier's.
     unsafe {
         let name = CStr::from_ptr(name).to_string_lossy();
@@ -192,6 +202,7 @@ unsafe extern "C" fn close(_semaphore: *mut sem_t) -> c_int {
 }
 
 unsafe extern "C" fn unlink(name: *const c_char) -> c_int {
+    touch_names();
     // SAFETY: the program's name; the table is the carrier's.
     unsafe {
         let name = CStr::from_ptr(name).to_string_lossy();
