@@ -172,3 +172,23 @@ fn an_operation_may_depend_at_its_new_place_on_what_it_did_not_depend_on() {
     program.threads = vec![vec![I::Receive(2, Block)], vec![I::Send(2, Block)], vec![I::DropReceiver(2)]];
     agree(&program);
 }
+
+#[test]
+fn what_spins_may_go_on_before_the_program_ends() {
+    agree(&threads(vec![vec![I::End], vec![I::Store(0, 1)], vec![I::BusyUntilSet(0)]]));
+}
+
+#[test]
+fn a_crash_comes_before_or_behind_what_others_are_about_to_do() {
+    // Main crashes behind the step that made the other thread.
+    agree(&threads(vec![vec![I::Crash], vec![]]));
+    // With another outcome of its last step it does not crash.
+    agree(&threads(vec![vec![], vec![I::Choose(3), I::SkipIfOdd(1), I::Crash]]));
+    // Its last step commutes with what others release.
+    agree(&threads(vec![vec![I::Read(1, Block), I::Crash], vec![I::Read(1, Block), I::Release(1)], vec![]]));
+    // A thread that spins has seen only what the crashing thread did last.
+    agree(&threads(vec![vec![], vec![I::Lock(0, Block), I::RetryWait(1, 0)], vec![I::Interrupt(1), I::Crash]]));
+    let mut program = threads(vec![vec![I::Sleep, I::Crash], vec![]]);
+    program.options.kind_time = true;
+    agree(&program);
+}
