@@ -57,9 +57,6 @@ pub fn programs() -> Vec<Program> {
 /// Compiles a program, unless that was done since it last changed.
 pub fn compile(program: &Program) -> PathBuf {
     // Tests of one file run at the same time and use the same programs.
-    static COMPILING: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _one_at_a_time = COMPILING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    // Tests of one file run at the same time and use the same programs.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let source = sources().join(&program.file);
