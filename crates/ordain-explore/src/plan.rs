@@ -94,8 +94,12 @@ impl<'a> Plan<'a> {
 
     /// How to decide the same behind the prefix elsewhere.
     pub fn portable(&self) -> Option<Portable> {
-        // A schedule that is followed may let threads go that an exploration would hold.
-        if self.follows { None } else { self.policy.portable() }
+        self.policy.portable()
+    }
+
+    /// Whether it follows a schedule that an exploration has found.
+    pub fn follows(&self) -> bool {
+        self.follows
     }
 
     /// Whether what was known is so.

@@ -397,6 +397,7 @@ impl Native {
             None => Policy::REMOTE,
         };
         control.policy.store(policy, Relaxed);
+        control.follows.store(plan.follows().into(), Relaxed);
         control.log_length.store(0, Relaxed);
         control.message_length.store(0, Relaxed);
         control.address.store(0, Relaxed);

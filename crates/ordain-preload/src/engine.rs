@@ -342,7 +342,7 @@ impl Engine {
                 Policy::RANDOM
             }
         };
-        self.set_plan(policy);
+        self.set_plan(policy, plan.follows());
         true
     }
 
@@ -360,10 +360,10 @@ impl Engine {
             op: None,
         }));
         self.walk.restart(control.seed.load(Relaxed), control.stream.load(Relaxed));
-        self.set_plan(control.policy.load(Relaxed));
+        self.set_plan(control.policy.load(Relaxed), control.follows.load(Relaxed) != 0);
     }
 
-    fn set_plan(&mut self, policy: u32) {
+    fn set_plan(&mut self, policy: u32, follows: bool) {
         // SAFETY: prefix and policy live as long as the engine; the plan is taken away before either changes.
         unsafe {
             let prefix: &'static [Planned] = &*(self.prefix.as_slice() as *const [Planned]);
@@ -372,7 +372,7 @@ impl Engine {
                 Policy::RANDOM => &mut *(&raw mut self.walk),
                 _ => &mut *(&raw mut self.remote),
             };
-            self.plan = Some(Plan::new(prefix, policy));
+            self.plan = Some(if follows { Plan::follow(prefix, policy) } else { Plan::new(prefix, policy) });
         }
     }
 

@@ -202,6 +202,8 @@ pub struct Control {
 
     /// Number of forced decisions.
     pub prefix_length: AtomicU32,
+    /// Whether the decisions are a schedule that an exploration has found: threads that it held may go on.
+    pub follows: AtomicU32,
     /// Who decides afterwards: [`Policy`].
     pub policy: AtomicU32,
     /// Seed of a random walk.
