@@ -157,7 +157,7 @@ fn pigz() {
 
 #[test]
 fn pbzip2() {
-    compressor("pbzip2", &["-p2", "-b1", "-1", "-c"], 2_000, vec!["bzip2", "-dc"]);
+    compressor("pbzip2", &["-p2", "-b1", "-1", "-c"], 9_000, vec!["bzip2", "-dc"]);
 }
 
 #[test]

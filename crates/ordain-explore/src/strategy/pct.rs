@@ -2,15 +2,15 @@
 //!
 //! Burckhardt, Kothari, Musuvathi and Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs". The
 //! enabled thread of highest priority runs; at `depth - 1` random steps the running thread falls behind all others. A bug of
-//! that depth is found with probability at least 1/(n·k^(depth-1)) for n threads and k steps. A thread that yields falls
-//! behind too, so that spinning threads do not starve the rest.
+//! that depth is found with probability at least 1/(n·k^(depth-1)) for n threads and k steps. A thread that yields or gave up
+//! waiting falls behind too, so that threads that spin or poll do not starve the rest.
 
 use super::random::{any_choice, enabled_threads};
 use crate::plan::{Pick, Plan, Policy};
 use crate::rng::Rng;
 use crate::search::{Coverage, Strategy};
 use alloc::vec::Vec;
-use ordain_model::{Arbiter, Execution, Operation, ThreadId};
+use ordain_model::{Arbiter, Execution, Operation, Outcome, ThreadId, Wait};
 
 struct Priorities {
     rng: Rng,
@@ -53,6 +53,14 @@ impl Policy for Priorities {
 
     fn pick(&mut self, arbiter: &mut Arbiter) -> Pick {
         let step = arbiter.execution().steps.len();
+        if let Some(last) = arbiter.execution().steps.last()
+            && last.outcome == Outcome::FAILED
+            && last.op.wait() == Some(Wait::Timed)
+        {
+            let thread = last.thread;
+            self.priority(thread);
+            self.fall_behind(thread);
+        }
         let mut enabled = core::mem::take(&mut self.enabled);
         enabled_threads(arbiter, &mut enabled);
         let change = self.changes.get(self.next_change) == Some(&step);
