@@ -4,6 +4,7 @@
 //! a switch.
 
 use crate::context::{self, ORDAIN_CURRENT, Registers};
+use crate::descriptors;
 use crate::objects::Objects;
 use crate::process::Program;
 use crate::sys::{self, call};
@@ -247,9 +248,26 @@ pub fn step_now(op: Operation) -> Outcome {
     engine().outcome
 }
 
+/// Nobody can go on as far as the model knows; but it does not know everything.
+fn refuse_what_is_no_deadlock() {
+    if descriptors::is_behind() {
+        refuse(format_args!(
+            "threads hand data over by stdio (such as fputs) on a pipe or socket, which cannot be followed; use read and write"
+        ));
+    }
+    if crate::signals::is_armed() {
+        refuse(format_args!(
+            "all threads wait and an alarm is set, which does not ring in calls such as sem_wait and pthread_cond_wait here"
+        ));
+    }
+}
+
 /// Ends the execution.
 pub fn end(ending: u32, detail: i32) -> ! {
     let e = engine();
+    if ending == Ending::MODEL && matches!(e.arbiter.execution().end, End::Deadlock(_)) {
+        refuse_what_is_no_deadlock();
+    }
     let control = control();
     set_active(false);
     control.ending.store(ending, Relaxed);

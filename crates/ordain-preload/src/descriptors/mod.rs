@@ -252,6 +252,13 @@ fn word(number: usize) -> u64 {
     word
 }
 
+/// Whether something is ready that the model does not know of: the program has used a descriptor behind our back, by stdio.
+pub fn is_behind() -> bool {
+    /// Bits above are edges, which the kernel does not know.
+    const READY: u64 = (1 << 48) - 1;
+    (0..descriptors().groups.len()).any(|group| word(group) & READY & !engine().arbiter.value(object_of(group)) != 0)
+}
+
 /// Tells the model what a group is ready for.
 fn refresh(group: usize) {
     let value = word(group);
