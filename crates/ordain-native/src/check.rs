@@ -153,7 +153,9 @@ impl Check {
             native: Native::new(self.launch.clone(), self.options, self.mode, self.patience)?,
             kind: self.effective_strategy(),
             started,
+            bound: self.bound,
             findings: Vec::new(),
+            noticed: Vec::new(),
             notes: Vec::new(),
             outputs: Vec::new(),
             visible: 0,
@@ -232,7 +234,11 @@ struct Run<'a> {
     native: Native,
     kind: StrategyKind,
     started: Instant,
+    /// Given up when only sampling is sound.
+    bound: Option<Bound>,
     findings: Vec<Finding>,
+    /// What was noticed, so that nothing is told twice.
+    noticed: Vec<Noticed>,
     notes: Vec<String>,
     /// Outputs that were seen; the first is that of a run without a schedule, with which replays compare.
     outputs: Vec<[Vec<u8>; 2]>,
@@ -277,7 +283,7 @@ impl Run<'_> {
     }
 
     fn make_strategy(&self) -> Box<dyn Strategy> {
-        match self.check.bound {
+        match self.bound {
             Some(bound) => Box::new(Bounded::new(bound)),
             None => self.kind.make(self.check.seed, self.check.depth),
         }
@@ -298,10 +304,10 @@ impl Run<'_> {
             return Ok((summary, None, Some(departed)));
         }
         // The plan was made from what synchronisation calls tell, and that was not all: only sampling is sound now.
-        self.kind = StrategyKind::Random;
+        (self.kind, self.bound) = (StrategyKind::Random, None);
         let summary = match self.search_inside(summary)? {
             Some((summary, ..)) => summary,
-            None => self.search(&mut *StrategyKind::Random.make(self.check.seed, self.check.depth), summary)?.0,
+            None => self.search(&mut *self.make_strategy(), summary)?.0,
         };
         Ok((summary, None, Some(departed)))
     }
@@ -327,17 +333,15 @@ impl Run<'_> {
         if self.native.mode() == Mode::Exec || self.check.compare_output {
             return Ok(None);
         }
-        let bound = if before.executions == 0 { self.check.bound } else { None };
         let job = Search {
             strategy: self.kind,
-            bound,
+            bound: self.bound,
             seed: self.check.seed,
             depth: self.check.depth,
             expected_status: self.check.expected_status,
         };
         let most = self.most(&before);
         let mut total = before;
-        let mut found: Vec<Noticed> = Vec::new();
         let mut attempts = 0;
         loop {
             let left = self.check.max_time.map_or(TURN, |t| t.saturating_sub(self.started.elapsed()).min(TURN));
@@ -368,13 +372,9 @@ impl Run<'_> {
                 return Err(Problem::Unconfirmed { kind: "misbehaviour", message });
             }
             if let Some(noticed) = noticed
-                && !found.iter().any(|f| f.is_like(&noticed))
+                && !self.noticed.iter().any(|n| n.is_like(&noticed))
             {
-                found.push(noticed.clone());
-                let finding = self.confirm(noticed)?;
-                if self.findings.len() < MOST_FINDINGS {
-                    self.findings.push(finding);
-                }
+                self.keep(noticed)?;
                 if !self.check.keep_going {
                     return Ok(Some((total, None, None)));
                 }
@@ -395,11 +395,10 @@ impl Run<'_> {
     fn search(&mut self, strategy: &mut dyn Strategy, before: Summary) -> Result<(Summary, Option<String>), Problem> {
         let most = self.most(&before);
         let mut total = before;
-        let mut found: Vec<Noticed> = Vec::new();
         let mut result = None;
         let used = processor_time();
         loop {
-            let (check, started) = (self.check, self.started);
+            let (check, started, known) = (self.check, self.started, &self.noticed);
             let (outputs, visible, spin_held, timed_out) =
                 (&mut self.outputs, &mut self.visible, &mut self.spin_held, &mut self.timed_out);
             let done = total.executions;
@@ -414,7 +413,7 @@ impl Run<'_> {
                 let noticed = finding::notice(native, check.expected_status)
                     .or_else(|| if check.compare_output { compare_output(native, outputs) } else { None });
                 if let Some(noticed) = noticed
-                    && !found.iter().any(|f| f.is_like(&noticed))
+                    && !known.iter().any(|n| n.is_like(&noticed))
                 {
                     interesting = Some(noticed);
                     return ControlFlow::Break(());
@@ -435,11 +434,7 @@ impl Run<'_> {
                 break;
             }
             let Some(noticed) = interesting else { break };
-            found.push(noticed.clone());
-            let finding = self.confirm(noticed)?;
-            if self.findings.len() < MOST_FINDINGS {
-                self.findings.push(finding);
-            }
+            self.keep(noticed)?;
             if !self.check.keep_going || summary.exhausted || total.executions >= most {
                 break;
             }
@@ -447,6 +442,16 @@ impl Run<'_> {
         // Processes that have ended count; of the one that still runs what it has used.
         self.exploring += processor_time().saturating_sub(used);
         Ok((total, result))
+    }
+
+    /// Confirms what was noticed, and keeps it.
+    fn keep(&mut self, noticed: Noticed) -> Result<(), Problem> {
+        self.noticed.push(noticed.clone());
+        let finding = self.confirm(noticed)?;
+        if self.findings.len() < MOST_FINDINGS {
+            self.findings.push(finding);
+        }
+        Ok(())
     }
 
     /// A plan could not be followed. If the program does the same again, it synchronises in ways that are not visible; if not, it
@@ -558,7 +563,7 @@ impl Run<'_> {
             verdict,
             meaning,
             notes: self.notes,
-            strategy: if self.check.bound.is_some() { "bounded" } else { self.kind.name() },
+            strategy: if self.bound.is_some() { "bounded" } else { self.kind.name() },
             mode: self.native.mode(),
             mode_reason: mode_reason(self.check.mode, &self.native.changes),
             summary,

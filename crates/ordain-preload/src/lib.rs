@@ -12,6 +12,7 @@ extern crate alloc;
 
 mod context;
 mod descriptors;
+mod destructors;
 mod engine;
 mod heap;
 mod memory;

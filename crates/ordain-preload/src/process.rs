@@ -29,10 +29,6 @@ pub struct Program {
     pub standard: [c_int; 3],
     /// Where main's frames begin: the same in all modes.
     top: u64,
-    /// The status with which the program exits.
-    status: c_int,
-    /// A thread is in `exit`.
-    exiting: bool,
 }
 
 static mut MAIN: Option<Main> = None;
@@ -149,7 +145,7 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
     // Below everything that the runtime itself may have on this stack.
     let here = (&raw const main) as u64;
     let top = (here & !0xfff) - (128 << 10);
-    let program = Program { main, argc, argv, envp, stack: (0, 0), standard, top, status: 0, exiting: false };
+    let program = Program { main, argc, argv, envp, stack: (0, 0), standard, top };
     let e = Engine::install(shared, program);
     e.slots.push(Slot::new());
     e.slots[0].fs = sys::fs_base();
@@ -158,7 +154,7 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
     find_stack();
     crate::heap::reserve(engine().mode == Mode::Fork);
     prepare_heap();
-    threads::keep_keys();
+    crate::destructors::keep();
     time_is_virtual();
     signals::prepare();
     crate::descriptors::prepare();
@@ -283,12 +279,6 @@ pub fn run_program() -> ! {
     }
 }
 
-/// Begins an execution.
-pub fn begin() {
-    let program = &mut engine().program;
-    (program.status, program.exiting) = (0, false);
-}
-
 interpose! {
     exit => exit_program;
     _exit => exit_now;
@@ -320,10 +310,7 @@ interpose! {
 }
 
 unsafe extern "C" fn exit_program(status: c_int) -> ! {
-    let e = engine();
-    e.program.status = status;
-    e.program.exiting = true;
-    // SAFETY: the C library runs handlers, destructors, and at last ours.
+    // SAFETY: the C library runs handlers, destructors, and at last ours, which it tells the status.
     unsafe { call_real!(exit(status)) }
 }
 

@@ -48,46 +48,44 @@ fn run_child() -> bool {
     let control = control();
     // SAFETY: set before any child is made.
     let server = unsafe { SERVER };
-    {
-        control.status.store(Status::NONE, Relaxed);
-        // SAFETY: output of the last execution has been read; input begins anew.
+    control.status.store(Status::NONE, Relaxed);
+    // SAFETY: output of the last execution has been read; input begins anew.
+    unsafe {
+        for fd in 0..3 {
+            call!(sys::SYS_lseek, fd, 0, libc::SEEK_SET);
+        }
+        call!(sys::SYS_ftruncate, 1, 0);
+        call!(sys::SYS_ftruncate, 2, 0);
+    }
+    // SAFETY: a copy of the process; the child has its own memory, but for what is shared with the launcher and by the engine.
+    let child = unsafe { call!(sys::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
+    if child == 0 {
+        // SAFETY: ends with the server.
         unsafe {
-            for fd in 0..3 {
-                call!(sys::SYS_lseek, fd, 0, libc::SEEK_SET);
+            call!(sys::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            if call!(libc::SYS_getppid) != server {
+                sys::exit_group(103);
             }
-            call!(sys::SYS_ftruncate, 1, 0);
-            call!(sys::SYS_ftruncate, 2, 0);
+            control.carrier.store(call!(sys::SYS_gettid) as i32, Relaxed);
         }
-        // SAFETY: a copy of the process; the child has its own memory, but for what is shared with the launcher and by the engine.
-        let child = unsafe { call!(sys::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
-        if child == 0 {
-            // SAFETY: ends with the server.
-            unsafe {
-                call!(sys::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                if call!(libc::SYS_getppid) != server {
-                    sys::exit_group(103);
-                }
-                control.carrier.store(call!(sys::SYS_gettid) as i32, Relaxed);
-            }
-            process::run_once();
-        }
-        if child < 0 {
-            engine::refuse(format_args!("no child process can be made (error {})", -child));
-        }
-        let mut status: i32 = 0;
-        // SAFETY: waits for the child.
-        while unsafe { call!(sys::SYS_wait4, child, &raw mut status, libc::__WALL, 0) } == -(libc::EINTR as isize) {}
-        if matches!(control.status.load(Relaxed), Status::NONE | Status::ASK) {
-            // It ended without a word: killed, or by a system call of its own.
-            let signalled = status & 0x7f;
-            control.ending.store(if signalled != 0 { Ending::SIGNAL } else { Ending::EXIT }, Relaxed);
-            control.detail.store(if signalled != 0 { signalled } else { status >> 8 & 0xff }, Relaxed);
-            return false;
-        }
-        if matches!(control.status.load(Relaxed), Status::REFUSED | Status::BROKEN | Status::MORE_THREADS) {
-            // The child has told the launcher, which starts anew.
-            sys::exit_group(104);
-        }
+        process::run_once();
+    }
+    if child < 0 {
+        engine::refuse(format_args!("no child process can be made (error {})", -child));
+    }
+    let mut status: i32 = 0;
+    // SAFETY: waits for the child.
+    while unsafe { call!(sys::SYS_wait4, child, &raw mut status, libc::__WALL, 0) } == -(libc::EINTR as isize) {}
+    if matches!(control.status.load(Relaxed), Status::NONE | Status::ASK) {
+        // It ended without a word: killed, or by a system call of its own.
+        let signalled = status & 0x7f;
+        control.ending.store(if signalled != 0 { Ending::SIGNAL } else { Ending::EXIT }, Relaxed);
+        control.detail.store(if signalled != 0 { signalled } else { status >> 8 & 0xff }, Relaxed);
+        return false;
+    }
+    if matches!(control.status.load(Relaxed), Status::REFUSED | Status::BROKEN | Status::MORE_THREADS) {
+        // The child has told the launcher, which starts anew.
+        sys::exit_group(104);
     }
     true
 }

@@ -13,8 +13,7 @@ mod spin;
 
 /// Begins an execution.
 pub fn begin() {
-    crate::threads::begin_keys();
-    crate::process::begin();
+    crate::destructors::begin();
     semaphore::begin();
     crate::signals::begin();
     crate::descriptors::begin();
