@@ -1,0 +1,142 @@
+//! What a check can come to: verdicts, and the kinds of findings.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// A thread panicked and nobody noticed.
+    Panic,
+    /// Threads are left, and none can go on.
+    Deadlock,
+    /// Two accesses to plain memory, one of them a write, that nothing orders.
+    DataRace,
+    /// A signal killed the program.
+    Crash,
+    /// An assertion failed.
+    Assertion,
+    /// The program aborted.
+    Abort,
+    /// It exited with a status that says failure.
+    ExitStatus,
+    /// Nothing visible happened for too long.
+    Hang,
+    /// Threads go round in circles and change nothing.
+    Livelock,
+    /// Too many steps without a thread beginning or ending.
+    StepLimit,
+    /// A primitive was used wrongly.
+    Misuse,
+    /// A thread ended while it held a lock.
+    LockHeldAtExit,
+    /// What the program writes depends on the schedule.
+    Output,
+    /// The program does not do the same under the same schedule, so nothing can be said about it.
+    Nondeterminism,
+}
+
+impl Kind {
+    /// All of them, in the order in which they are explained.
+    pub const ALL: [Self; 14] = [
+        Self::Deadlock,
+        Self::DataRace,
+        Self::Panic,
+        Self::Assertion,
+        Self::Crash,
+        Self::Abort,
+        Self::ExitStatus,
+        Self::Output,
+        Self::Misuse,
+        Self::LockHeldAtExit,
+        Self::Hang,
+        Self::Livelock,
+        Self::StepLimit,
+        Self::Nondeterminism,
+    ];
+
+    /// Its name for machines: lower case, one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Panic => "panic",
+            Self::Deadlock => "deadlock",
+            Self::DataRace => "data-race",
+            Self::Crash => "crash",
+            Self::Assertion => "assertion",
+            Self::Abort => "abort",
+            Self::ExitStatus => "exit-status",
+            Self::Hang => "hang",
+            Self::Livelock => "livelock",
+            Self::StepLimit => "step-limit",
+            Self::Misuse => "misuse",
+            Self::LockHeldAtExit => "lock-held-at-exit",
+            Self::Output => "output",
+            Self::Nondeterminism => "nondeterminism",
+        }
+    }
+
+    /// The kind of that name, with `-` or with spaces.
+    pub fn by_word(word: &str) -> Option<Self> {
+        let word = word.trim().replace(' ', "-");
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Its name in a sentence.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::DataRace => "data race",
+            Self::ExitStatus => "exit status",
+            Self::StepLimit => "step limit",
+            Self::LockHeldAtExit => "lock held at exit",
+            other => other.word(),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.title())
+    }
+}
+
+/// What a check found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// Every class of schedules was explored, and none misbehaves.
+    #[serde(rename = "verified")]
+    Verified,
+    /// The budget or the bound ended the search before that, and nothing was found.
+    #[serde(rename = "no finding")]
+    NoFinding,
+    /// Something was found.
+    #[serde(rename = "finding")]
+    Finding,
+}
+
+impl Verdict {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Verified => "verified",
+            Self::NoFinding => "no finding",
+            Self::Finding => "finding",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_both_of_its_names() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::by_word(kind.word()), Some(kind));
+            assert_eq!(Kind::by_word(kind.title()), Some(kind));
+            assert_eq!(serde_json::to_string(&kind).unwrap_or_default(), format!("\"{}\"", kind.word()));
+        }
+        assert_eq!(Kind::by_word("nothing"), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! A check as a whole, as plain data: what a report is made of.
+
+use crate::kind::Verdict;
+use crate::story::Story;
+use serde::{Deserialize, Serialize};
+
+/// What a check did and found out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The version of this record.
+    pub version: u32,
+    /// What was checked: the command line, or the name of the test.
+    pub program: String,
+    /// The version of Ordain.
+    pub ordain: String,
+    /// When it began, in seconds since 1970.
+    pub began: u64,
+    /// What it came to.
+    pub verdict: Verdict,
+    /// The verdict in a sentence.
+    pub meaning: String,
+    /// What weakens the verdict, or what the user should know.
+    pub notes: Vec<String>,
+    /// Which operations were visible.
+    pub level: String,
+    /// How executions were started; none for checks of the library.
+    pub mode: Option<String>,
+    /// How schedules were chosen.
+    pub strategy: String,
+    /// Executions that ran to their end.
+    pub executions: u64,
+    /// Executions that were cut short because what would have followed was covered elsewhere.
+    pub blocked: u64,
+    /// Steps of all executions.
+    pub steps: u64,
+    /// Most threads in one execution.
+    pub threads: usize,
+    /// Most steps in one execution.
+    pub depth: usize,
+    /// Whether nothing is left to explore.
+    pub exhausted: bool,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+    /// How many executions there are in all, as far as can be told.
+    pub estimate: Option<Estimate>,
+    /// Time by the clock, in seconds.
+    pub wall_seconds: f64,
+    /// Processor time, in seconds.
+    pub cpu_seconds: f64,
+    /// How it went, in order of time.
+    pub progress: Vec<Sample>,
+    /// The path that the search was on when it ended, from the first step, with what is done and what is left beside it.
+    pub path: Vec<Branch>,
+    /// What was found.
+    pub findings: Vec<Story>,
+}
+
+/// How many executions there are in all.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The best guess, as the logarithm to base 10: there may be more than numbers can hold.
+    pub log10: f64,
+    /// The lower end of its interval, likewise.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// How far a check was at some moment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Seconds since it began.
+    pub seconds: f64,
+    /// Executions so far.
+    pub executions: u64,
+    /// Findings so far.
+    pub findings: usize,
+    /// What was estimated then.
+    pub estimate: Option<Estimate>,
+}
+
+/// A state on the path of the search, and what can be done there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// The step that was taken here: `main.1 lock queue.lock`.
+    pub taken: String,
+    /// What else was tried here and is explored.
+    pub explored: Vec<String>,
+    /// What is still to be tried here.
+    pub left: Vec<String>,
+}
+
+impl Run {
+    /// The version of records that this Ordain writes and reads.
+    pub const VERSION: u32 = 1;
+}
