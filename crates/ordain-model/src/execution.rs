@@ -61,6 +61,18 @@ impl Step {
     }
 }
 
+/// How large a schedule is; smaller ones are easier to understand. Ordered by what counts most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Size {
+    /// Switches away from a thread that could have gone on.
+    pub preemptions: usize,
+    /// Steps.
+    pub steps: usize,
+    /// Switches of any kind.
+    pub switches: usize,
+}
+
 /// What a step of a held thread watches, as masks over the places of its accesses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watching {

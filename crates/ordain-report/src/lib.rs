@@ -11,8 +11,9 @@ mod run;
 pub mod store;
 mod story;
 
+pub use ordain_model::Size;
 pub use kind::{Kind, Verdict};
 pub use run::{Branch, Estimate, Run, Sample};
 pub use story::{
-    Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Size, Step, Story, Switch, Thread, Waiter, Waiting,
+    Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting,
 };

@@ -4,6 +4,7 @@
 //! shown; nothing here is an address or a number of the model.
 
 use crate::kind::Kind;
+use ordain_model::Size;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -213,17 +214,6 @@ pub struct RaceAccess {
     pub place: Option<Place>,
     /// Steps executed before it.
     pub after: usize,
-}
-
-/// How large a schedule is; smaller ones are easier to understand. Ordered by what counts most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Size {
-    /// Switches away from a thread that could have gone on.
-    pub preemptions: usize,
-    /// Steps.
-    pub steps: usize,
-    /// Switches of any kind.
-    pub switches: usize,
 }
 
 /// How a schedule was made smaller.
