@@ -2,7 +2,7 @@
 //!
 //! A front end says how it calls threads and objects and where its sites are ([`Words`]); the sentences are made here.
 
-use crate::execution::{Divergence, Execution, Site, Step};
+use crate::execution::{Divergence, Site, Step};
 use crate::finding::Deadlock;
 use crate::names::{Names, ObjectId, ThreadId};
 use crate::operation::{Operation, Outcome, Wait};
@@ -10,26 +10,55 @@ use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::Write as _;
+use core::fmt::{self, Write as _};
 
-/// Steps shown of a long schedule: the first and the last ones.
-const FIRST_SHOWN: usize = 40;
-const LAST_SHOWN: usize = 40;
+/// A place in the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file; or, without a line, whatever can be said.
+    pub file: String,
+    /// The line, from 1; 0 if it is not known.
+    pub line: u32,
+    /// The column, from 1; 0 if it is not known.
+    pub column: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        for number in [self.line, self.column].into_iter().take_while(|n| *n > 0) {
+            write!(f, ":{number}")?;
+        }
+        Ok(())
+    }
+}
 
 /// How a front end calls things.
 pub trait Words {
     /// The names by birth.
     fn names(&self) -> &Names;
+    /// The name that the program gave a thread.
+    fn given(&self, _thread: ThreadId) -> Option<String> {
+        None
+    }
     /// The name of a thread, with the one that the program gave it.
     fn thread(&self, thread: ThreadId) -> String {
-        self.names().thread_name(thread)
+        let name = self.names().thread_name(thread);
+        self.given(thread).map_or(name.clone(), |given| format!("{name} ({given:?})"))
     }
-    /// The name of an object.
+    /// The variable or field that an object is.
+    fn variable(&self, _object: ObjectId) -> Option<String> {
+        None
+    }
+    /// The name of an object in a sentence.
     fn object(&self, object: ObjectId) -> String {
-        self.names().object_name(object)
+        match self.variable(object) {
+            Some(variable) => format!("{} {variable}", self.names().kind(object).word()),
+            None => self.names().object_name(object),
+        }
     }
     /// The place of a site in the user's own sources.
-    fn place(&self, site: Site) -> Option<String>;
+    fn place(&self, site: Site) -> Option<Place>;
     /// The place, as the end of a sentence.
     fn at(&self, site: Site) -> String {
         self.place(site).map_or_else(String::new, |place| format!(" at {place}"))
@@ -57,25 +86,34 @@ pub fn operation(words: &dyn Words, op: &Operation) -> String {
     }
 }
 
+/// What a step got, where that says something.
+pub fn outcome(step: &Step) -> Option<String> {
+    let text = match (step.outcome, step.op) {
+        (outcome, Operation::Choose { .. }) => return Some(format!("{}", outcome.0)),
+        (outcome, Operation::Notify { .. }) => return Some(format!("woke {}", outcome.0)),
+        (Outcome::FAILED, op) => match op.wait() {
+            Some(Wait::Timed) => "timed out",
+            Some(Wait::Block) => "spurious wake-up",
+            _ => "failed",
+        },
+        (Outcome::DISCONNECTED, _) => "disconnected",
+        (Outcome::SERIAL, _) => "last to arrive",
+        (Outcome::RUN, _) => "runs it",
+        (Outcome::POISONED, _) => "poisoned",
+        (Outcome::WOULD_DEADLOCK, _) => "would deadlock",
+        (Outcome::OWNER_DIED, _) => "its owner died",
+        (Outcome::UNRECOVERABLE, _) => "unrecoverable",
+        (Outcome::INTERRUPTED, _) => "interrupted",
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
 /// What a step did, with its outcome where that says something, and where.
 pub fn step(words: &dyn Words, step: &Step) -> String {
     let mut text = operation(words, &step.op);
-    match (step.outcome, step.op) {
-        (outcome, Operation::Choose { .. }) => {
-            let _ = write!(text, " -> {}", outcome.0);
-        }
-        (Outcome::FAILED, op) => text.push_str(match op.wait() {
-            Some(Wait::Timed) => " -> timed out",
-            Some(Wait::Block) => " -> spurious wake-up",
-            _ => " -> failed",
-        }),
-        (Outcome::DISCONNECTED, _) => text.push_str(" -> disconnected"),
-        (Outcome::SERIAL, _) => text.push_str(" -> last to arrive"),
-        (Outcome::RUN, _) => text.push_str(" -> runs it"),
-        (outcome, Operation::Notify { .. }) => {
-            let _ = write!(text, " -> woke {}", outcome.0);
-        }
-        _ => {}
+    if let Some(outcome) = outcome(step) {
+        let _ = write!(text, " -> {outcome}");
     }
     text.push_str(&words.at(step.site));
     text
@@ -117,7 +155,7 @@ pub fn deadlock(words: &dyn Words, deadlock: &Deadlock) -> String {
 pub fn livelock(words: &dyn Words, loops: &[(ThreadId, Vec<Site>)]) -> String {
     let mut text = String::from("no thread makes progress, and these go round for ever, changing nothing:");
     for (spinning, sites) in loops {
-        let places: Vec<String> = sites.iter().filter_map(|s| words.place(*s)).collect();
+        let places: Vec<String> = sites.iter().filter_map(|s| words.place(*s)).map(|p| format!("{p}")).collect();
         let _ = write!(text, "\n{} in the loop at {}", words.thread(*spinning), places.join(", "));
     }
     text
@@ -135,26 +173,5 @@ pub fn difference(words: &dyn Words, divergence: &Divergence) -> String {
             format!("{who} {expected}, but its {} is blocked", operation(words, &found))
         }
         Some(found) => format!("{who} {expected}, but is about to {}", operation(words, &found)),
-    }
-}
-
-/// Lists the steps; `>` marks those at which another thread took over.
-pub fn steps(words: &dyn Words, execution: &Execution, text: &mut String) {
-    let count = execution.steps.len();
-    let width = execution.steps.iter().map(|s| words.names().thread_name(s.thread).len()).max().unwrap_or(0);
-    let mut last = None;
-    for (i, s) in execution.steps.iter().enumerate() {
-        let hidden = count > FIRST_SHOWN + LAST_SHOWN && i >= FIRST_SHOWN && i + LAST_SHOWN < count;
-        if hidden {
-            if i == FIRST_SHOWN {
-                let _ =
-                    writeln!(text, "  ... {} steps, all in the schedule file ...", count - FIRST_SHOWN - LAST_SHOWN);
-            }
-        } else {
-            let mark = if last.is_some_and(|l| l != s.thread) { '>' } else { ' ' };
-            let name = words.names().thread_name(s.thread);
-            let _ = writeln!(text, "{mark} {i:>4} {name:<width$}  {}", step(words, s));
-        }
-        last = Some(s.thread);
     }
 }

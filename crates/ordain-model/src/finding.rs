@@ -1,6 +1,7 @@
 //! Findings: confirmed misbehaviour.
 
-use crate::names::{Names, ObjectId, ThreadId};
+use crate::describe::Words;
+use crate::names::{ObjectId, ThreadId};
 use crate::operation::Operation;
 use alloc::format;
 use alloc::string::String;
@@ -35,8 +36,8 @@ pub enum Misuse {
 
 impl Misuse {
     /// What happened, as the end of a sentence that begins with the thread.
-    pub fn explain(self, op: &Operation, names: &Names) -> String {
-        let object = op.object().map_or_else(String::new, |o| names.object_name(o));
+    pub fn explain(self, op: &Operation, words: &dyn Words) -> String {
+        let object = op.object().map_or_else(String::new, |o| words.object(o));
         match self {
             Self::UnlockByNonOwner => format!("released {object}, which it does not hold"),
             Self::UnlockUnlocked => format!("released {object}, which nobody holds"),
@@ -48,7 +49,7 @@ impl Misuse {
             Self::DetachTwice => String::from("detached a thread that had been joined or detached"),
             Self::DestroyInUse => format!("destroyed {object} while it was in use"),
             Self::UseAfterDestroy => format!("used {object} after it was destroyed"),
-            Self::LockHeldAtExit(lock) => format!("ended while it held {}", names.object_name(lock)),
+            Self::LockHeldAtExit(lock) => format!("ended while it held {}", words.object(lock)),
         }
     }
 }

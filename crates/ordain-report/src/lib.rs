@@ -5,15 +5,21 @@
 //!
 //! | reader | file |
 //! |---|---|
+//! | a person at a terminal | [`terminal`] |
 
 mod kind;
 mod run;
+mod source;
 pub mod store;
 mod story;
+mod tell;
+pub mod terminal;
 
 pub use ordain_model::Size;
 pub use kind::{Kind, Verdict};
 pub use run::{Branch, Estimate, Run, Sample};
+pub use source::Sources;
 pub use story::{
     Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting,
 };
+pub use tell::{Facts, tell};

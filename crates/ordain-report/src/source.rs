@@ -1,0 +1,178 @@
+//! Lines of source files, and what they call the objects that they use.
+//!
+//! A mutex on the heap has no name, but the line that locks it has one for it: `pthread_mutex_lock(&queue->lock)`,
+//! `self.queue.lock()`. Files are read with care: they may be missing, huge, or newer than what was built from them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Larger files are not shown.
+const MOST_BYTES: u64 = 16 << 20;
+/// Longer lines are cut.
+const MOST_CHARACTERS: usize = 240;
+/// Directories above the current one in which relative paths are looked for: cargo runs tests in the package's directory, and
+/// the compiler names files from the workspace's.
+const MOST_PARENTS: usize = 4;
+
+/// Source files that were looked at.
+#[derive(Debug, Default)]
+pub struct Sources {
+    built: Option<SystemTime>,
+    files: HashMap<String, Option<Vec<String>>>,
+}
+
+impl Sources {
+    /// Sources of something that was built at that time: files that changed later are not shown, since their lines may be others.
+    pub fn built(built: Option<SystemTime>) -> Self {
+        Self { built, files: HashMap::new() }
+    }
+
+    /// Sources of a program or library in a file.
+    pub fn of_file(path: &Path) -> Self {
+        Self::built(fs::metadata(path).and_then(|m| m.modified()).ok())
+    }
+
+    /// The text of a line, counted from 1, without the space around it.
+    pub fn line(&mut self, file: &str, line: u32) -> Option<&str> {
+        let text = self.raw_line(file, line)?.trim();
+        (!text.is_empty()).then_some(text)
+    }
+
+    fn raw_line(&mut self, file: &str, line: u32) -> Option<&str> {
+        if !self.files.contains_key(file) {
+            let lines = read(file, self.built);
+            self.files.insert(file.to_owned(), lines);
+        }
+        let lines = self.files.get(file)?.as_ref()?;
+        lines.get(usize::try_from(line).ok()?.checked_sub(1)?).map(String::as_str)
+    }
+
+    /// What the source calls the object that it uses at a place: the receiver of a method, or the first argument of a call.
+    pub fn object_at(&mut self, file: &str, line: u32, column: u32) -> Option<String> {
+        let text = self.raw_line(file, line)?;
+        let name = match file.rsplit('.').next() {
+            Some("rs") => receiver(text, usize::try_from(column).ok()?.checked_sub(1)?),
+            _ => first_argument(text),
+        };
+        name.filter(|name| name.len() <= 60)
+    }
+}
+
+fn read(file: &str, built: Option<SystemTime>) -> Option<Vec<String>> {
+    let path = find(file)?;
+    let metadata = fs::metadata(&path).ok()?;
+    let newer = built.zip(metadata.modified().ok()).is_some_and(|(built, changed)| changed > built);
+    if !metadata.is_file() || metadata.len() > MOST_BYTES || newer {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(&path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    Some(text.lines().map(|line| line.chars().take(MOST_CHARACTERS).collect()).collect())
+}
+
+fn find(file: &str) -> Option<PathBuf> {
+    let path = Path::new(file);
+    if path.is_absolute() || path.is_file() {
+        return Some(path.to_owned());
+    }
+    let here = std::env::current_dir().ok()?;
+    here.ancestors().skip(1).take(MOST_PARENTS).map(|parent| parent.join(path)).find(|p| p.is_file())
+}
+
+/// What stands before the dot of the method at a column: `queue.items` of `queue.items.lock()`.
+fn receiver(line: &str, column: usize) -> Option<String> {
+    let before: Vec<char> = line.chars().take(column).collect();
+    let mut rest = before.as_slice();
+    let trimmed = |mut rest: &[char]| -> usize {
+        while let [others @ .., ' ' | '\t'] = rest {
+            rest = others;
+        }
+        rest.len()
+    };
+    rest = &rest[..trimmed(rest)];
+    let [receiver @ .., '.'] = rest else { return None };
+    let mut depth = 0usize;
+    let mut start = receiver.len();
+    while start > 0 {
+        let c = receiver[start - 1];
+        match c {
+            ')' | ']' => depth += 1,
+            '(' | '[' if depth > 0 => depth -= 1,
+            _ if depth > 0 || c.is_alphanumeric() || "_.:".contains(c) => {}
+            _ => break,
+        }
+        start -= 1;
+    }
+    let name: String = receiver[start..].iter().collect();
+    let name = name.trim_matches(|c: char| c == '.' || c == ':');
+    // A number, or the result of a call, is no name.
+    (!name.is_empty() && !name.contains('(') && !name.starts_with(|c: char| c.is_ascii_digit())).then(|| name.to_owned())
+}
+
+/// The first argument of the call of a synchronising function of C in a line: `q->lock` of `pthread_mutex_lock(&q->lock)`.
+fn first_argument(line: &str) -> Option<String> {
+    const PREFIXES: [&str; 6] = ["pthread_", "mtx_", "cnd_", "sem_", "tss_", "call_once"];
+    let start = PREFIXES.iter().filter_map(|prefix| line.find(prefix)).min()?;
+    let call = &line[start..];
+    let open = call.find('(')?;
+    if !call[..open].trim_end().chars().all(|c| c.is_alphanumeric() || c == '_') {
+        return None;
+    }
+    let mut depth = 0usize;
+    let mut argument = String::new();
+    for c in call[open + 1..].chars() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' if depth > 0 => depth -= 1,
+            ',' | ')' if depth == 0 => {
+                let name = argument.trim().trim_start_matches('&').trim();
+                let plain = |c: char| c.is_alphanumeric() || "_->.[]*:() +".contains(c);
+                return (!name.is_empty() && name.chars().all(plain)).then(|| name.to_owned());
+            }
+            _ => {}
+        }
+        argument.push(c);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_called_as_the_source_calls_them() {
+        let at = |line: &str, method: &str| receiver(line, line.find(method).unwrap_or(0));
+        assert_eq!(at("let guard = bell.0.lock().unwrap();", "lock").as_deref(), Some("bell.0"));
+        assert_eq!(at("    self.shards[i].write()", "write").as_deref(), Some("self.shards[i]"));
+        assert_eq!(at("drop(queue.lock())", "lock").as_deref(), Some("queue"));
+        assert_eq!(at("state().lock()", "lock"), None);
+        assert_eq!(at("    .lock()", "lock"), None);
+        assert_eq!(at("Self::TABLE.lock()", "lock").as_deref(), Some("Self::TABLE"));
+        assert_eq!(receiver("x.lock()", 400), None);
+        assert_eq!(receiver("", 0), None);
+        assert_eq!(first_argument("    pthread_mutex_lock(&from->lock);").as_deref(), Some("from->lock"));
+        assert_eq!(first_argument("pthread_cond_wait(&q.full, &q.lock)").as_deref(), Some("q.full"));
+        assert_eq!(first_argument("if (sem_wait(&forks[(i + 1) % n]) != 0)"), None);
+        assert_eq!(first_argument("if (sem_wait(&forks[left(i)]) != 0)").as_deref(), Some("forks[left(i)]"));
+        assert_eq!(first_argument("mtx_lock(m)").as_deref(), Some("m"));
+        assert_eq!(first_argument("lock(m)"), None);
+        assert_eq!(first_argument("pthread_mutex_lock(&from"), None);
+    }
+
+    #[test]
+    fn lines_come_from_files_that_are_there_and_not_newer_than_the_program() {
+        let file = file!();
+        let mut sources = Sources::default();
+        assert!(sources.line(file, 1).is_some_and(|l| l.starts_with("//! Lines of source files")));
+        assert_eq!(sources.line(file, 0), None);
+        assert_eq!(sources.line(file, 100_000), None);
+        assert_eq!(sources.line("no/such/file.rs", 1), None);
+        assert_eq!(sources.line("/", 1), None);
+        assert_eq!(Sources::built(Some(SystemTime::UNIX_EPOCH)).line(file, 1), None);
+    }
+}

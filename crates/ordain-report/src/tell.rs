@@ -1,0 +1,513 @@
+//! Tells an execution as a story: what happened, who was involved, and which steps matter.
+
+use crate::kind::Kind;
+use crate::source::Sources;
+use crate::story::{Hold, Object, Place, Race, RaceAccess, Step, Story, Switch, Thread, Waiter, Waiting};
+use ordain_model::describe::{self, Words};
+use ordain_model::execution::{PlainAccess, PlainKind};
+use ordain_model::{
+    Access, DataRace, Deadlock, End, Execution, Names, ObjectId, Operation, Outcome, Site, Size, ThreadId, Wait,
+};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+/// Steps that a story keeps: the first and the last ones.
+const FIRST_KEPT: usize = 2_000;
+const LAST_KEPT: usize = 8_000;
+/// Steps that are marked for readers, at most.
+const MOST_MATTERING: usize = 48;
+/// A schedule this short is shown whole.
+const SHORT: usize = 16;
+
+/// What a front end knows of an execution that misbehaved.
+pub struct Facts<'a> {
+    /// What went wrong.
+    pub kind: Kind,
+    /// What happened, for kinds that the execution itself does not tell: first line a sentence, then details.
+    pub message: &'a str,
+    /// The execution.
+    pub execution: &'a Execution,
+    /// Its steps that were preemptions.
+    pub preemptions: &'a [usize],
+    /// The data race, if it is one.
+    pub race: Option<&'a DataRace>,
+    /// The thread that ended it by what it did, if one did.
+    pub culprit: Option<ThreadId>,
+    /// What was checked.
+    pub program: &'a str,
+    /// Which operations were visible.
+    pub level: &'a str,
+}
+
+/// Words of a front end, with names of objects from the source where it has none.
+struct Named<'a> {
+    words: &'a dyn Words,
+    aliases: HashMap<ObjectId, String>,
+}
+
+impl Words for Named<'_> {
+    fn names(&self) -> &Names {
+        self.words.names()
+    }
+
+    fn given(&self, thread: ThreadId) -> Option<String> {
+        self.words.given(thread)
+    }
+
+    fn variable(&self, object: ObjectId) -> Option<String> {
+        self.words.variable(object).or_else(|| self.aliases.get(&object).cloned())
+    }
+
+    fn place(&self, site: Site) -> Option<describe::Place> {
+        self.words.place(site)
+    }
+}
+
+/// Tells the story of an execution.
+pub fn tell(words: &dyn Words, sources: &mut Sources, facts: &Facts<'_>) -> Story {
+    let named = Named { words, aliases: aliases(words, sources, facts.execution) };
+    let mut teller = Teller {
+        words: &named,
+        sources: RefCell::new(sources),
+        execution: facts.execution,
+        threads: Vec::new(),
+        objects: Vec::new(),
+    };
+    teller.find_threads();
+    teller.story(facts)
+}
+
+/// How objects without a name of their own are called in the source: only if all places agree, and no other object is called so.
+fn aliases(words: &dyn Words, sources: &mut Sources, execution: &Execution) -> HashMap<ObjectId, String> {
+    let mut known: HashMap<Site, Option<String>> = HashMap::new();
+    let mut seen: HashMap<ObjectId, Option<String>> = HashMap::new();
+    let pending: Vec<(Operation, Site)> = match &execution.end {
+        End::Deadlock(deadlock) => deadlock.waiters.iter().map(|w| (w.op, w.site)).collect(),
+        _ => Vec::new(),
+    };
+    let waits = execution.steps.iter().filter(|s| matches!(s.op, Operation::QueueWait { .. }));
+    let waits: HashSet<Site> = waits.map(|s| s.site).collect();
+    for (op, site) in execution.steps.iter().map(|s| (s.op, s.site)).chain(pending) {
+        let told = match op {
+            Operation::Woken { .. } | Operation::Count { .. } => false,
+            // After a wait the mutex is locked again at the place of the wait, whose first argument is not the mutex.
+            Operation::Lock { .. } => !waits.contains(&site),
+            _ => true,
+        };
+        let Some(object) = op.object().filter(|_| told) else { continue };
+        if words.variable(object).is_some() || matches!(seen.get(&object), Some(None)) {
+            continue;
+        }
+        let name = known.entry(site).or_insert_with(|| {
+            let place = words.place(site).filter(|p| p.line > 0)?;
+            sources.object_at(&place.file, place.line, place.column)
+        });
+        let entry = seen.entry(object).or_insert_with(|| name.clone());
+        if entry != name {
+            *entry = None;
+        }
+    }
+    let mut uses: HashMap<String, usize> = HashMap::new();
+    for name in seen.values().flatten() {
+        *uses.entry(name.clone()).or_default() += 1;
+    }
+    seen.into_iter().filter_map(|(object, name)| Some((object, name.filter(|n| uses.get(n) == Some(&1))?))).collect()
+}
+
+struct Teller<'a> {
+    words: &'a Named<'a>,
+    sources: RefCell<&'a mut Sources>,
+    execution: &'a Execution,
+    /// Threads of the story, in order of birth.
+    threads: Vec<ThreadId>,
+    /// Objects of the story.
+    objects: Vec<ObjectId>,
+}
+
+impl Teller<'_> {
+    fn find_threads(&mut self) {
+        let mut born: Vec<(u32, ThreadId)> = Vec::new();
+        for (index, step) in self.execution.spawned_by.iter().enumerate() {
+            let thread = ThreadId(index as u32);
+            if thread != ThreadId::MAIN && *step != u32::MAX {
+                born.push((*step, thread));
+            }
+        }
+        born.sort_unstable();
+        self.threads.push(ThreadId::MAIN);
+        self.threads.extend(born.into_iter().map(|b| b.1));
+        let others = self.execution.steps.iter().map(|s| s.thread).chain(self.execution.pending.iter().map(|p| p.thread));
+        for thread in others {
+            if !self.threads.contains(&thread) {
+                self.threads.push(thread);
+            }
+        }
+    }
+
+    fn thread(&self, thread: ThreadId) -> Option<usize> {
+        self.threads.iter().position(|t| *t == thread)
+    }
+
+    fn object(&mut self, object: ObjectId) -> usize {
+        match self.objects.iter().position(|o| *o == object) {
+            Some(index) => index,
+            None => {
+                self.objects.push(object);
+                self.objects.len() - 1
+            }
+        }
+    }
+
+    fn place(&self, site: Site) -> Option<Place> {
+        let place = self.words.place(site)?;
+        let text = self.sources.borrow_mut().line(&place.file, place.line).map(str::to_owned);
+        Some(Place { file: place.file, line: place.line, column: place.column, text })
+    }
+
+    fn story(mut self, facts: &Facts<'_>) -> Story {
+        let execution = self.execution;
+        let waiting = match &execution.end {
+            End::Deadlock(deadlock) => Some(self.waiting(deadlock)),
+            _ => None,
+        };
+        let race = facts.race.map(|race| self.race(race));
+        let holds = self.holds();
+        let (headline, details) = self.message(facts, waiting.as_ref(), &holds);
+        let threads = self.threads.iter().map(|t| self.tell_thread(*t, facts.culprit)).collect();
+        let focus = self.focus(facts, waiting.as_ref(), &holds);
+        let mut steps = self.steps(facts.preemptions);
+        mark(&mut steps, &focus, facts.culprit.and_then(|c| self.thread(c)));
+        let length = steps.len();
+        if length > FIRST_KEPT + LAST_KEPT {
+            steps.drain(FIRST_KEPT..length - LAST_KEPT);
+        }
+        let objects = self.objects.iter().map(|o| Object {
+            name: self.words.variable(*o).unwrap_or_else(|| self.words.names().object_name(*o)),
+            kind: self.words.names().kind(*o).word().to_owned(),
+        });
+        Story {
+            kind: facts.kind,
+            headline,
+            details,
+            program: facts.program.to_owned(),
+            level: facts.level.to_owned(),
+            threads,
+            objects: objects.collect(),
+            steps,
+            length,
+            holds,
+            waiting,
+            race,
+            outputs: Default::default(),
+            usual_outputs: None,
+            size: Size {
+                preemptions: facts.preemptions.len(),
+                steps: length,
+                switches: execution.context_switches(),
+            },
+            shrunk: None,
+            schedule: None,
+        }
+    }
+
+    fn tell_thread(&self, thread: ThreadId, culprit: Option<ThreadId>) -> Thread {
+        let pending = self.execution.pending.iter().find(|p| p.thread == thread);
+        let doing = pending.filter(|p| p.op != Operation::End).map(|p| describe::operation(self.words, &p.op));
+        Thread {
+            name: self.words.names().thread_name(thread),
+            given: self.words.given(thread),
+            culprit: culprit == Some(thread),
+            doing,
+            frames: Vec::new(),
+        }
+    }
+
+    fn waiting(&mut self, deadlock: &Deadlock) -> Waiting {
+        let waiters = deadlock.waiters.iter().map(|w| Waiter {
+            thread: self.thread(w.thread).unwrap_or(0),
+            doing: describe::operation(self.words, &w.op),
+            object: w.op.object().map(|o| self.object(o)),
+            for_threads: w.for_threads.iter().filter_map(|t| self.thread(*t)).collect(),
+            place: self.place(w.site),
+        });
+        let waiters = waiters.collect();
+        let cycle: Vec<usize> = deadlock.cycle.iter().filter_map(|t| self.thread(*t)).collect();
+        Waiting { waiters, cycle: if cycle.len() > 1 { cycle } else { Vec::new() } }
+    }
+
+    fn race(&mut self, race: &DataRace) -> Race {
+        let access = |a: &PlainAccess| RaceAccess {
+            thread: self.thread(a.thread).unwrap_or(0),
+            write: matches!(a.kind, PlainKind::Write(_)),
+            place: self.place(a.site),
+            after: a.after as usize,
+        };
+        let accesses = [access(&race.first), access(&race.second)];
+        Race { object: self.object(race.cell), accesses }
+    }
+
+    /// The sentence and what goes with it.
+    fn message(&self, facts: &Facts<'_>, waiting: Option<&Waiting>, holds: &[Hold]) -> (String, Vec<String>) {
+        let lines = |text: &str| {
+            let mut lines = text.lines().map(str::to_owned);
+            (lines.next().unwrap_or_default(), lines.collect::<Vec<_>>())
+        };
+        match (facts.kind, &self.execution.end, waiting) {
+            (Kind::Deadlock, End::Deadlock(deadlock), Some(waiting)) => self.deadlock(deadlock, waiting, holds),
+            (Kind::Livelock, End::Livelock { loops }, _) => lines(&describe::livelock(self.words, loops)),
+            (Kind::Misuse | Kind::LockHeldAtExit, ..) => match self.execution.misuses.first() {
+                Some(at) => {
+                    let step = &self.execution.steps[at.step as usize];
+                    let what = at.misuse.explain(&step.op, self.words);
+                    (format!("{} {what}{}", self.words.thread(step.thread), self.words.at(step.site)), Vec::new())
+                }
+                None => lines(facts.message),
+            },
+            (Kind::DataRace, ..) => match facts.race {
+                Some(race) => self.data_race(race),
+                None => lines(facts.message),
+            },
+            _ => lines(facts.message),
+        }
+    }
+
+    fn deadlock(&self, deadlock: &Deadlock, waiting: &Waiting, holds: &[Hold]) -> (String, Vec<String>) {
+        let name = |t: &usize| self.words.thread(self.threads[*t]);
+        let headline = match waiting.cycle.as_slice() {
+            [] if waiting.waiters.len() == 1 => {
+                format!("{} waits for ever", waiting.waiters.first().map(|w| name(&w.thread)).unwrap_or_default())
+            }
+            [] => "no thread can go on".to_owned(),
+            [a, b] => format!("{} and {} wait for each other", name(a), name(b)),
+            cycle => {
+                let names: Vec<String> = cycle.iter().map(name).collect();
+                format!("{} wait for each other in a circle", list(&names))
+            }
+        };
+        let mut details: Vec<String> = describe::deadlock(self.words, deadlock).lines().map(str::to_owned).collect();
+        // What each of them holds belongs to the sentence about it.
+        for (line, waiter) in details.iter_mut().zip(&waiting.waiters) {
+            let held: Vec<String> = holds
+                .iter()
+                .filter(|h| h.thread == waiter.thread && h.to.is_none() && Some(h.object) != waiter.object)
+                .map(|h| self.words.variable(self.objects[h.object]).unwrap_or_else(|| self.words.object(self.objects[h.object])))
+                .collect();
+            if let ([_, ..], Some(rest)) = (held.as_slice(), line.strip_prefix(&format!("{} ", name(&waiter.thread)))) {
+                *line = format!("{} holds {} and {rest}", name(&waiter.thread), list(&held));
+            }
+        }
+        (headline, details)
+    }
+
+    fn data_race(&self, race: &DataRace) -> (String, Vec<String>) {
+        let access = |a: &PlainAccess| {
+            let verb = if matches!(a.kind, PlainKind::Write(_)) { "writes" } else { "reads" };
+            format!("{} {verb}{}", self.words.thread(a.thread), self.words.at(a.site))
+        };
+        let headline = format!("nothing orders these accesses to {}:", self.words.object(race.cell));
+        (headline, vec![access(&race.first), access(&race.second)])
+    }
+
+    fn holds(&mut self) -> Vec<Hold> {
+        let mut holds: Vec<Hold> = Vec::new();
+        let execution = self.execution;
+        for (number, step) in execution.steps.iter().enumerate() {
+            let Some(thread) = self.thread(step.thread) else { continue };
+            let (taken, shared, released) = match step.op {
+                Operation::Lock { lock, .. } | Operation::WriteLock { lock, .. } => (Some(lock), false, None),
+                Operation::ReadLock { lock, .. } => (Some(lock), true, None),
+                Operation::Unlock { lock } | Operation::WriteUnlock { lock } | Operation::ReadUnlock { lock } => {
+                    (None, false, Some(lock))
+                }
+                Operation::QueueWait { lock, .. } => (None, false, Some(lock)),
+                _ => continue,
+            };
+            if let Some(lock) = taken.filter(|_| matches!(step.outcome, Outcome::DONE | Outcome::OWNER_DIED)) {
+                let object = self.object(lock);
+                holds.push(Hold { object, thread, from: number, to: None, shared });
+            }
+            if let Some(lock) = released {
+                let object = self.object(lock);
+                let open = |h: &&mut Hold| h.object == object && h.to.is_none();
+                let own = holds.iter_mut().rev().filter(open).find(|h| h.thread == thread);
+                if let Some(hold) = own {
+                    hold.to = Some(number);
+                } else if let Some(hold) = holds.iter_mut().rev().find(open) {
+                    // Released by another thread.
+                    hold.to = Some(number);
+                }
+            }
+        }
+        holds
+    }
+
+    /// Objects that have to do with what went wrong.
+    fn focus(&mut self, facts: &Facts<'_>, waiting: Option<&Waiting>, holds: &[Hold]) -> Vec<usize> {
+        let mut focus: Vec<usize> = Vec::new();
+        if let Some(waiting) = waiting {
+            focus.extend(waiting.waiters.iter().filter_map(|w| w.object));
+            let waits = |thread| waiting.waiters.iter().any(|w| w.thread == thread);
+            focus.extend(holds.iter().filter(|h| h.to.is_none() && waits(h.thread)).map(|h| h.object));
+        }
+        if let Some(at) = self.execution.misuses.first() {
+            let object = self.execution.steps[at.step as usize].op.object();
+            focus.extend(object.map(|o| self.object(o)));
+        }
+        if !focus.is_empty() {
+            return focus;
+        }
+        // Otherwise what the culprit and others have in common; without a culprit, whatever is shared.
+        let mut users: HashMap<ObjectId, Vec<ThreadId>> = HashMap::new();
+        for step in &self.execution.steps {
+            if let Some(object) = step.op.object().filter(|_| !matches!(step.op, Operation::Count { .. })) {
+                let users = users.entry(object).or_default();
+                if !users.contains(&step.thread) {
+                    users.push(step.thread);
+                }
+            }
+        }
+        let shared = |users: &[ThreadId]| users.len() > 1 && facts.culprit.is_none_or(|c| users.contains(&c));
+        let objects: Vec<ObjectId> = users.iter().filter(|u| shared(u.1)).map(|u| *u.0).collect();
+        objects.into_iter().map(|o| self.object(o)).collect()
+    }
+
+    fn steps(&mut self, preemptions: &[usize]) -> Vec<Step> {
+        let execution = self.execution;
+        let mut order = Order::default();
+        let mut steps: Vec<Step> = Vec::with_capacity(execution.steps.len());
+        let count = execution.steps.len();
+        let mut texts: HashMap<(Operation, Site), (String, Option<Place>)> = HashMap::new();
+        for (number, step) in execution.steps.iter().enumerate() {
+            let kept = number < FIRST_KEPT || number + LAST_KEPT >= count;
+            let after = order.push(execution, number);
+            let switch = match number.checked_sub(1).map(|before| execution.steps[before].thread) {
+                Some(before) if before != step.thread => {
+                    if preemptions.binary_search(&number).is_ok() { Switch::Preemption } else { Switch::Free }
+                }
+                _ => Switch::None,
+            };
+            let thread = self.thread(step.thread).unwrap_or(0);
+            if !kept {
+                steps.push(Step { number, thread, switch, ..Step::default() });
+                continue;
+            }
+            let objects = step.op.object().into_iter().chain(match step.op {
+                Operation::QueueWait { lock, .. } => Some(lock),
+                Operation::FutexWait { queue, .. } => Some(queue),
+                Operation::Requeue { to, .. } => Some(to),
+                _ => None,
+            });
+            let objects: Vec<usize> = objects.collect::<Vec<_>>().into_iter().map(|o| self.object(o)).collect();
+            let (text, place) = texts
+                .entry((step.op, step.site))
+                .or_insert_with(|| (self.short_text(&step.op), self.place(step.site)))
+                .clone();
+            let outcome = describe::outcome(step);
+            let text = outcome.as_ref().map_or(text.clone(), |outcome| format!("{text} -> {outcome}"));
+            let other = match step.op {
+                Operation::Spawn { child: other }
+                | Operation::Join { thread: other, .. }
+                | Operation::Detach { thread: other }
+                | Operation::Unpark { thread: other }
+                | Operation::Interrupt { thread: other }
+                | Operation::IsFinished { thread: other } => self.thread(other),
+                _ => None,
+            };
+            let verb = step.op.verb().to_owned();
+            steps.push(Step { number, thread, verb, text, outcome, objects, other, place, switch, after, matters: false });
+        }
+        steps
+    }
+
+    /// What an operation is, in as few words as a column has room for.
+    fn short_text(&self, op: &Operation) -> String {
+        let name = |o: ObjectId| self.words.variable(o).unwrap_or_else(|| self.words.names().object_name(o));
+        match *op {
+            Operation::QueueWait { queue, lock } => format!("wait {}, unlock {}", name(queue), name(lock)),
+            Operation::Woken { queue, .. } => format!("woken {}", name(queue)),
+            Operation::Join { thread, wait: Wait::Block } => format!("join {}", self.words.names().thread_name(thread)),
+            _ => match op.object() {
+                Some(object) => format!("{} {}", op.verb(), name(object)),
+                None => describe::operation(self.words, op),
+            },
+        }
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn list(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// Marks the steps that a reader should see.
+fn mark(steps: &mut [Step], focus: &[usize], culprit: Option<usize>) {
+    let count = steps.len();
+    let noise = |step: &Step| matches!(step.verb.as_str(), "" | "count" | "clone-sender" | "take-interrupt");
+    let mut last_of: HashMap<usize, usize> = HashMap::new();
+    for step in steps.iter() {
+        last_of.insert(step.thread, step.number);
+    }
+    let mut chosen: Vec<(u8, usize)> = Vec::new();
+    for (i, step) in steps.iter().enumerate() {
+        let weight = match () {
+            () if i + 1 == count => 0,
+            () if step.switch == Switch::Preemption => 0,
+            () if noise(step) => continue,
+            () if step.objects.iter().any(|o| focus.contains(o)) => 1,
+            () if culprit == Some(step.thread) && last_of.get(&step.thread) == Some(&i) => 1,
+            () if step.verb == "spawn" => 2,
+            () if count <= SHORT => 3,
+            () => continue,
+        };
+        chosen.push((weight, i));
+    }
+    // If there are too many, the last ones of the weightiest are seen.
+    chosen.sort_by_key(|(weight, i)| (*weight, std::cmp::Reverse(*i)));
+    for (_, i) in chosen.into_iter().take(MOST_MATTERING) {
+        steps[i].matters = true;
+    }
+}
+
+/// Who came before whom: for each object the last step that wrote it and those that have read it since.
+#[derive(Default)]
+struct Order {
+    objects: HashMap<ObjectId, (Option<usize>, Vec<usize>)>,
+    began: HashSet<ThreadId>,
+}
+
+impl Order {
+    /// Steps of other threads that come directly before a step, by the objects that they have in common.
+    fn push(&mut self, execution: &Execution, number: usize) -> Vec<usize> {
+        let thread = execution.steps[number].thread;
+        let mut after: Vec<usize> = Vec::new();
+        let spawned = execution.spawned_by.get(thread.index()).copied().filter(|s| *s != u32::MAX);
+        if self.began.insert(thread) {
+            after.extend(spawned.map(|spawn| spawn as usize));
+        }
+        for access in execution.footprint(number).iter().filter(|a| **a != Access::EVERYTHING) {
+            let (writer, readers) = self.objects.entry(access.object()).or_default();
+            let mut note = |before: usize| {
+                if execution.steps[before].thread != thread && !after.contains(&before) {
+                    after.push(before);
+                }
+            };
+            if access.is_write() {
+                if readers.is_empty() {
+                    writer.iter().for_each(|w| note(*w));
+                } else {
+                    readers.iter().for_each(|r| note(*r));
+                }
+                (*writer, *readers) = (Some(number), Vec::new());
+            } else {
+                writer.iter().for_each(|w| note(*w));
+                readers.push(number);
+            }
+        }
+        after.sort_unstable();
+        after
+    }
+}

@@ -1,0 +1,234 @@
+//! A finding for a person at a terminal: one screen, from what happened to how to see it again.
+//!
+//! Colour only repeats what words, marks and columns say already, and its hues can be told apart by colour-blind readers (the
+//! palette of Okabe and Ito). Everything that comes from the program is cleaned of control characters.
+
+mod timeline;
+
+use crate::story::{Frame, Place, Shrunk, Story, Thread};
+use anstyle::{Ansi256Color, Effects, Style};
+use ordain_model::Size;
+use std::fmt::Write as _;
+
+/// Threads whose stacks are shown.
+const MOST_THREADS: usize = 12;
+/// Frames shown of a stack.
+const MOST_FRAMES: usize = 16;
+/// Bytes shown of what the program wrote.
+const MOST_OUTPUT: usize = 2000;
+
+/// How it shall look.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Columns.
+    pub width: usize,
+    /// Whether to use colour.
+    pub colour: bool,
+}
+
+impl Look {
+    /// For logs and files.
+    pub const PLAIN: Self = Self { width: 100, colour: false };
+}
+
+/// What the reader can do next, as commands; shown below a finding.
+#[derive(Clone, Debug, Default)]
+pub struct Next {
+    /// Name and command, in order.
+    pub commands: Vec<(String, String)>,
+    /// Something to know before: the schedule could not be written.
+    pub trouble: Option<String>,
+}
+
+pub(crate) const BOLD: Style = Style::new().effects(Effects::BOLD);
+pub(crate) const FAINT: Style = Style::new().effects(Effects::DIMMED);
+/// Vermillion, bold.
+pub(crate) const ALARM: Style =
+    Style::new().fg_color(Some(anstyle::Color::Ansi256(Ansi256Color(202)))).effects(Effects::BOLD);
+pub(crate) const PLAIN: Style = Style::new();
+
+/// The colour of a thread.
+pub(crate) fn thread_style(thread: usize) -> Style {
+    // Sky blue, orange, bluish green, yellow, reddish purple, blue.
+    const HUES: [u8; 6] = [75, 214, 36, 227, 175, 32];
+    Style::new().fg_color(Some(Ansi256Color(HUES[thread % HUES.len()]).into()))
+}
+
+/// Text that grows, in colour or not, without control characters of others.
+pub(crate) struct Page {
+    text: String,
+    look: Look,
+}
+
+impl Page {
+    fn new(look: Look) -> Self {
+        Self { text: String::new(), look }
+    }
+
+    /// Adds text in a style.
+    pub(crate) fn put(&mut self, style: Style, text: &str) {
+        let text = clean(text);
+        let _ = if self.look.colour && style != PLAIN {
+            write!(self.text, "{style}{text}{style:#}")
+        } else {
+            write!(self.text, "{text}")
+        };
+    }
+
+    /// Ends the line.
+    pub(crate) fn end(&mut self) {
+        while self.text.ends_with(' ') {
+            self.text.pop();
+        }
+        self.text.push('\n');
+    }
+
+    /// Adds a line in a style.
+    pub(crate) fn line(&mut self, style: Style, text: &str) {
+        self.put(style, text);
+        self.end();
+    }
+}
+
+/// The text without what a terminal would obey.
+pub fn clean(text: &str) -> String {
+    let obeyed = |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if c == '\t' { ' ' } else if obeyed(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// The whole finding.
+pub fn finding(story: &Story, look: Look, next: &Next) -> String {
+    let mut page = Page::new(look);
+    page.put(ALARM, "ordain found: ");
+    page.line(ALARM, story.kind.title());
+    page.line(BOLD, &format!("  {}", story.headline));
+    for line in &story.details {
+        page.line(PLAIN, &format!("  {line}"));
+    }
+    stacks(story, &mut page);
+    page.end();
+    page.line(BOLD, &format!("{}:", size(story)));
+    timeline::draw(story, &mut page);
+    outputs(story, &mut page);
+    if let Some(trouble) = &next.trouble {
+        page.end();
+        page.line(PLAIN, trouble);
+    }
+    if !next.commands.is_empty() {
+        page.end();
+        let width = next.commands.iter().map(|c| c.0.len()).max().unwrap_or(0);
+        for (name, command) in &next.commands {
+            page.put(FAINT, &format!("{name:<width$}  "));
+            page.line(PLAIN, command);
+        }
+    }
+    page.text
+}
+
+/// `1 preemption`, `2 preemptions`.
+pub fn plural(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// How large the schedule is, and was.
+fn size(story: &Story) -> String {
+    let of = |s: &Size| format!("{} and {}", plural(s.steps, "step"), plural(s.preemptions, "preemption"));
+    let mut text = format!("how it happens, in {}", of(&story.size));
+    match story.shrunk {
+        Some(Shrunk { from, fewest, stopped, .. }) => {
+            let mut known = Vec::new();
+            if (from.preemptions, from.steps) != (story.size.preemptions, story.size.steps) {
+                known.push(format!("found with {}", of(&from)));
+            }
+            if fewest && story.size.preemptions > 0 {
+                known.push("no schedule with fewer preemptions shows it".to_owned());
+            }
+            if stopped {
+                known.push("shrinking was stopped".to_owned());
+            }
+            if !known.is_empty() {
+                let _ = write!(text, " ({})", known.join("; "));
+            }
+        }
+        None => {}
+    }
+    text
+}
+
+/// Where threads are, as far as that is known: those that have to do with it first.
+fn stacks(story: &Story, page: &mut Page) {
+    let involved = |i: usize, thread: &Thread| {
+        let waits = story.waiting.as_ref().is_some_and(|w| w.cycle.is_empty() || w.cycle.contains(&i));
+        thread.culprit || waits
+    };
+    let with_frames = story.threads.iter().enumerate().filter(|(_, t)| !t.frames.is_empty());
+    let (mut shown, others): (Vec<_>, Vec<_>) = with_frames.partition(|(i, t)| involved(*i, t));
+    if shown.is_empty() {
+        shown.extend(&others);
+    }
+    let hidden = shown.len().saturating_sub(MOST_THREADS) + if shown.len() == others.len() { 0 } else { others.len() };
+    for (i, thread) in shown.into_iter().take(MOST_THREADS) {
+        page.end();
+        page.put(thread_style(i), &thread.name);
+        let given = thread.given.as_ref().map_or_else(String::new, |g| format!(" ({g:?})"));
+        let doing = thread.doing.as_ref().map_or_else(String::new, |d| format!(", about to {d}"));
+        page.line(PLAIN, &format!("{given}{}{doing}:", if thread.culprit { " (here)" } else { "" }));
+        for frame in thread.frames.iter().take(MOST_FRAMES) {
+            show_frame(frame, page);
+        }
+        if thread.frames.len() > MOST_FRAMES {
+            page.line(FAINT, &format!("    ... {} more", plural(thread.frames.len() - MOST_FRAMES, "frame")));
+        }
+    }
+    if hidden > 0 {
+        page.end();
+        page.line(FAINT, &format!("({} more with a stack in the report)", plural(hidden, "thread")));
+    }
+}
+
+fn show_frame(frame: &Frame, page: &mut Page) {
+    let function = frame.function.as_deref().unwrap_or("?");
+    match &frame.place {
+        Some(place) => {
+            page.put(PLAIN, &format!("    {function} at {}", near(place)));
+            if let Some(text) = &place.text {
+                page.put(FAINT, &format!("    {text}"));
+            }
+            page.end();
+        }
+        None => page.line(PLAIN, &format!("    {function} in {}+{:#x}", frame.module, frame.offset)),
+    }
+}
+
+/// The place as seen from the current directory.
+fn near(place: &Place) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let file = std::path::Path::new(&place.file).strip_prefix(&here).map_or(place.file.clone(), |p| p.display().to_string());
+    Place { file, ..place.clone() }.to_string()
+}
+
+fn outputs(story: &Story, page: &mut Page) {
+    let mut show = |title: &str, text: &str| {
+        if text.is_empty() {
+            return;
+        }
+        page.end();
+        page.line(BOLD, title);
+        let end = (0..=text.len().min(MOST_OUTPUT)).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+        for line in text[..end].lines() {
+            page.line(PLAIN, &format!("  {line}"));
+        }
+        if end < text.len() {
+            page.line(FAINT, &format!("  ... {} bytes more", text.len() - end));
+        }
+    };
+    for (which, name) in ["standard output", "standard error"].into_iter().enumerate() {
+        match &story.usual_outputs {
+            Some(usual) if usual[which] != story.outputs[which] => {
+                show(&format!("{name}, usually:"), &usual[which]);
+                show(&format!("{name}, under this schedule:"), &story.outputs[which]);
+            }
+            _ => show(&format!("{name}:"), &story.outputs[which]),
+        }
+    }
+}
