@@ -2,21 +2,25 @@
 //!
 //! Text for people goes to standard error; standard output is for the one JSON object of `--format json`.
 
+mod record;
+mod told;
+
 use crate::Outcome;
 use crate::json;
 use crate::options::{self, Format};
 use crate::output;
 use crate::problem::Problem;
-use crate::replay_line;
+use crate::progress::Live;
 use ordain_explore::strategy::{Bound, Kind as Strategy};
 use ordain_model::Options;
-use ordain_native::{Check, Finding, LEVEL, Launch, Mode, Patience, Report, Verdict, binary};
+use ordain_native::{Check, Launch, Mode, Patience, Verdict, binary};
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+pub(crate) use told::{classes, notes, plural, rate, story, verdict};
 
 /// Longer inputs are refused.
 const MOST_INPUT: u64 = 1 << 30;
@@ -91,12 +95,19 @@ pub(crate) struct Arguments {
     /// How executions are started [default: the fastest that works for the program]
     #[arg(long, value_name = "MODE")]
     mode: Option<ModeName>,
-    /// Where schedules of findings are written [default: .ordain/PROGRAM]
+    /// How long a finding may be made smaller before it is shown; 0 shows it as it was found
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::duration_or_zero)]
+    shrink_time: Duration,
+
+    /// Where schedules of findings and the record of the run are written [default: .ordain/PROGRAM]
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
     /// For whom the result is written
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     pub(crate) format: Format,
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
@@ -130,8 +141,18 @@ impl From<ModeName> for Mode {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
     let check = prepare(arguments)?;
-    let report = check.run().map_err(|problem| Problem::Native { problem })?;
-    output::tell(&human(&check, &report));
+    let mut live = Live::start(arguments.quiet);
+    let report = check.run_watched(&mut live);
+    live.end();
+    let report = report.map_err(|problem| Problem::Native { problem })?;
+    let kept = record::keep(&check, &report);
+    output::tell(&told::human(&check, &report, kept.as_deref().ok()));
+    if let Err(error) = &kept {
+        output::tell(&format!(
+            "  note      the record of the run could not be written ({})\n",
+            output::printable(error)
+        ));
+    }
     if arguments.format == Format::Json {
         output::write_json(&json::Check::new(&check, &report))?;
     }
@@ -170,6 +191,7 @@ fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
         expected_status: arguments.expect_status.into(),
         patience: arguments.hang_time.map_or_else(Patience::default, patience),
         directory: Some(directory),
+        shrink_time: arguments.shrink_time,
     })
 }
 
@@ -195,142 +217,4 @@ pub(crate) fn read_input(path: &Path) -> Result<Vec<u8>, Problem> {
         return Err(Problem::LongInput { path: path.to_owned(), most: MOST_INPUT });
     }
     Ok(input)
-}
-
-/// The findings, and then the verdict with all that it rests on.
-fn human(check: &Check, report: &Report) -> String {
-    let mut text = String::new();
-    for finding in &report.findings {
-        let _ = writeln!(text, "{}\n", story(finding));
-    }
-    let _ = writeln!(text, "{}", verdict(report));
-    let line = |text: &mut String, key: &str, value: &str| {
-        let _ = writeln!(text, "  {key:<10}{value}");
-    };
-    line(&mut text, "explored", &explored(check, report));
-    line(&mut text, "took", &took(report));
-    line(&mut text, "mode", &format!("{} ({})", report.mode.word(), report.mode_reason));
-    line(&mut text, "strategy", &strategy(check, report));
-    let (loud, quiet): (Vec<String>, Vec<String>) = notes(report).into_iter().partition(|note| is_loud(note));
-    for note in &quiet {
-        line(&mut text, "note", note);
-    }
-    for note in &loud {
-        let _ = writeln!(text, "\nWARNING: {note}");
-    }
-    output::printable_lines(&text)
-}
-
-/// A finding, with the line that replays it as it can be typed here.
-pub(crate) fn story(finding: &Finding) -> String {
-    match &finding.file {
-        Some(file) => {
-            format!("{}\n\nreplay it with:\n  {}", replay_line::without(&finding.text), replay_line::for_file(file))
-        }
-        None if finding.trouble.is_some() => {
-            format!("{}\nName a directory that can be written to with --run-dir.", finding.text.trim_end())
-        }
-        None => finding.text.trim_end().to_owned(),
-    }
-}
-
-/// What weakens the verdict, or what the user should know.
-pub(crate) fn notes(report: &Report) -> Vec<String> {
-    let mut notes = report.notes.clone();
-    if report.summary.threads <= 1 && report.verdict == Verdict::Verified {
-        notes.push("the program made no threads with this input, so there was nothing to explore".into());
-    }
-    notes
-}
-
-/// Notes that take the ground from under a verdict begin in capitals.
-fn is_loud(note: &str) -> bool {
-    note.split_whitespace().take(2).all(|word| word.chars().all(|c| c.is_ascii_uppercase()))
-}
-
-/// The verdict in a sentence.
-pub(crate) fn verdict(report: &Report) -> String {
-    let executions = plural(report.summary.executions, "execution");
-    match report.verdict {
-        Verdict::Verified => format!("verified at level {LEVEL}: holds if the program has no data races"),
-        Verdict::NoFinding => format!("no finding at level {LEVEL}: {}", report.meaning),
-        Verdict::Finding => {
-            let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.kind.word()).collect();
-            if let [kind] = kinds[..] {
-                return format!("finding: {kind} (after {executions})");
-            }
-            kinds.sort_unstable();
-            kinds.dedup();
-            format!("finding: {} different ones: {} (in {executions})", report.findings.len(), kinds.join(", "))
-        }
-    }
-}
-
-fn explored(check: &Check, report: &Report) -> String {
-    let summary = &report.summary;
-    let executions = plural(summary.executions, "execution");
-    let verified = report.verdict == Verdict::Verified;
-    let mut text = match classes(report) {
-        Some(1) if verified => format!("the only class of schedules, in {executions}"),
-        Some(classes) if verified => {
-            format!("all {} of schedules, in {executions}", plural_of(classes, "class", "classes"))
-        }
-        None if verified => format!("every class of schedules, in {executions}"),
-        _ => executions,
-    };
-    if summary.blocked > 0 {
-        let _ = write!(text, ", and {} cut short", summary.blocked);
-    }
-    let _ = write!(
-        text,
-        "; up to {} and {}",
-        plural(summary.threads as u64, "thread"),
-        plural(summary.depth as u64, "step")
-    );
-    if check.options.kind_time {
-        text.push_str("; in kind time, where waits expire only when nothing else can happen");
-    }
-    text
-}
-
-/// How many classes of schedules there are, if that is known.
-pub(crate) fn classes(report: &Report) -> Option<u64> {
-    // These run each class once; others run more, and so tell nothing.
-    let each_once = ["optimal", "source", "dpor"].contains(&report.strategy);
-    (report.summary.exhausted && each_once).then_some(report.summary.executions)
-}
-
-fn took(report: &Report) -> String {
-    let time = format!("{:.3} s, {:.3} s of processor time", report.wall.as_secs_f64(), report.cpu.as_secs_f64());
-    match rate(report) {
-        // The time of a finding is that of showing it again and of reading symbols.
-        Some(rate) if report.verdict != Verdict::Finding => format!("{time}: {rate:.0} executions per CPU second"),
-        _ => time,
-    }
-}
-
-/// Executions in a second of processor time, starting the program and confirming findings not included.
-pub(crate) fn rate(report: &Report) -> Option<f64> {
-    let seconds = report.exploring.as_secs_f64();
-    (seconds > 0.0).then(|| report.summary.executions as f64 / seconds)
-}
-
-fn strategy(check: &Check, report: &Report) -> String {
-    match check.bound {
-        Some(Bound::Preemptions(n)) => format!("{}, at most {}", report.strategy, plural(n.into(), "preemption")),
-        Some(Bound::Delays(n)) => format!("{}, at most {}", report.strategy, plural(n.into(), "delay")),
-        None if Strategy::by_name(report.strategy).is_some_and(|s| s.samples() || s == Strategy::Portfolio) => {
-            format!("{}, seed {}", report.strategy, check.seed)
-        }
-        None => report.strategy.to_owned(),
-    }
-}
-
-/// `1 thing`, `2 things`.
-pub(crate) fn plural(count: u64, thing: &str) -> String {
-    plural_of(count, thing, &format!("{thing}s"))
-}
-
-fn plural_of(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

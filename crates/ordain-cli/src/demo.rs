@@ -13,8 +13,9 @@ use crate::Outcome;
 use crate::options;
 use crate::output;
 use crate::problem::{CheckPanicked, Problem};
-use crate::replay_line;
-use ordain::{Check, Finding, Report, Strategy, Verdict};
+use crate::{look, replay_line};
+use ordain::{Check, Finding, FindingKind, Report, Strategy, Verdict};
+use ordain_report::terminal::{self, Next};
 use std::io::{self, Write};
 use std::panic::catch_unwind;
 
@@ -135,17 +136,18 @@ fn show(demo: &Demo, report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     for finding in &report.findings {
         // Demo programs are replayed in another way than tests.
-        writeln!(out, "\n{}", replay_line::without(&finding.to_string()))?;
-        if let Some(line) = replay_command(demo, finding) {
-            writeln!(out, "\nreplay it with:\n  {line}")?;
-        }
+        let mut next = Next::default();
+        next.commands.extend(replay_command(demo, finding).map(|line| ("replay".to_owned(), line)));
+        next.commands.push(("explain".to_owned(), replay_line::explain(*finding.kind())));
+        writeln!(out, "\n{}", terminal::finding(finding.story(), look::of_output(), &next).trim_end())?;
     }
     writeln!(out, "\n{report}")
 }
 
 /// The command that replays a finding, as the reader can type it.
 fn replay_command(demo: &Demo, finding: &Finding) -> Option<String> {
-    replay_line::is_in(&finding.to_string()).then(|| match finding.schedule_file() {
+    let possible = *finding.kind() != FindingKind::Nondeterminism && std::env::var_os("ORDAIN_REPLAY").is_none();
+    possible.then(|| match finding.schedule_file() {
         Some(file) => replay_line::for_file(file),
         None => {
             let schedule = replay_line::quote(finding.replay_value());

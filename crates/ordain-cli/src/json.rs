@@ -68,7 +68,17 @@ pub(crate) struct Finding {
     kind: &'static str,
     message: String,
     schedule: Option<String>,
+    steps: usize,
+    preemptions: usize,
+    found_with: Option<FoundWith>,
     threads: Vec<Thread>,
+}
+
+/// How large the schedule was before it was made smaller.
+#[derive(Serialize)]
+struct FoundWith {
+    steps: usize,
+    preemptions: usize,
 }
 
 #[derive(Serialize)]
@@ -89,28 +99,32 @@ struct Frame {
 
 impl From<&ordain_native::Finding> for Finding {
     fn from(finding: &ordain_native::Finding) -> Self {
-        let threads = finding.threads.iter().map(|thread| Thread {
+        let story = &finding.story;
+        let threads = story.threads.iter().map(|thread| Thread {
             name: thread.name.clone(),
             doing: thread.doing.clone(),
-            frames: thread.frames.iter().flat_map(|frame| &frame.locations).map(Frame::from).collect(),
+            frames: thread.frames.iter().map(Frame::from).collect(),
         });
         Self {
-            kind: finding.kind.word(),
-            message: finding.message.clone(),
+            kind: story.kind.word(),
+            message: story.message(),
             schedule: finding.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+            steps: story.size.steps,
+            preemptions: story.size.preemptions,
+            found_with: story.shrunk.map(|s| FoundWith { steps: s.from.steps, preemptions: s.from.preemptions }),
             threads: threads.collect(),
         }
     }
 }
 
-impl From<&ordain_native::backtrace::Location> for Frame {
-    fn from(place: &ordain_native::backtrace::Location) -> Self {
+impl From<&ordain_report::Frame> for Frame {
+    fn from(frame: &ordain_report::Frame) -> Self {
         Self {
-            function: place.function.clone(),
-            file: place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
-            line: place.line,
-            module: place.module.clone(),
-            offset: place.offset,
+            function: frame.function.clone(),
+            file: frame.place.as_ref().map(|place| place.file.clone()),
+            line: frame.place.as_ref().map(|place| place.line),
+            module: frame.module.clone(),
+            offset: frame.offset,
         }
     }
 }

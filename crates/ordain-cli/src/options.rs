@@ -43,6 +43,11 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     if time.is_zero() { Err("it must be longer than nothing".into()) } else { Ok(time) }
 }
 
+/// The same, or `0`.
+pub(crate) fn duration_or_zero(text: &str) -> Result<Duration, String> {
+    if matches!(text, "0" | "0s" | "0ms") { Ok(Duration::ZERO) } else { duration(text) }
+}
+
 /// Variables that Ordain needs for itself.
 const OWN_VARIABLES: [&str; 3] = ["LD_PRELOAD", "LD_BIND_NOW", "GLIBC_TUNABLES"];
 

@@ -312,7 +312,9 @@ impl<T: Target> Shrinker<'_, T> {
                     continue;
                 }
                 let blocks = &self.best.outline.blocks;
-                let Some(next) = (i..blocks.len()).find(|j| blocks[*j].thread == blocks[i - 1].thread) else { continue };
+                let Some(next) = (i..blocks.len()).find(|j| blocks[*j].thread == blocks[i - 1].thread) else {
+                    continue;
+                };
                 let earlier = self.best.outline.with_moved(next, i);
                 let later = self.best.outline.with_moved(i - 1, next);
                 if !self.attempt(earlier)? {

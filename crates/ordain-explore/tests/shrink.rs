@@ -68,7 +68,10 @@ fn no_schedule_of_the_same_deadlock_has_fewer_preemptions() {
         assert_eq!(preemptions(&mut target, &shrunk.prefix), shrunk.size.preemptions);
         shrunk_some += usize::from(shrunk.size < shrunk.from);
     }
-    assert!(programs > 150 && shrunk_some > 50, "{programs} programs, {shrunk_some} made smaller: the test is too weak");
+    assert!(
+        programs > 150 && shrunk_some > 50,
+        "{programs} programs, {shrunk_some} made smaller: the test is too weak"
+    );
 }
 
 #[test]

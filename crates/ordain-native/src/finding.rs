@@ -1,66 +1,19 @@
 //! Findings in programs: what an execution shows, and its story with source lines.
 
-use crate::backtrace::{Frame, Registers, Symbols, program_frames};
+use crate::backtrace::{self, Location, Registers, Symbols, program_frames};
 use crate::check::{Check, LEVEL};
-use crate::process::Patience;
+use crate::process::{Launch, Patience};
 use crate::target::{Ended, Native};
 use ordain_explore::{Planned, Target};
 use ordain_model::describe::{self, Words};
-use ordain_model::{End, Misuse, Names, ObjectId, Operation, Options, Schedule, Site, ThreadId};
+use ordain_model::{End, Misuse, Names, ObjectId, Options, Schedule, Site, ThreadId};
+use ordain_report::{Facts, Frame, Kind, Place, Shrunk, Sources, Story, store, terminal};
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
-use std::fs;
-use std::io::Write as _;
+use std::fmt::{self, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use twox_hash::XxHash3_128;
-
-/// What went wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Threads are left, and none can go on.
-    Deadlock,
-    /// A signal killed the program.
-    Crash,
-    /// An assertion failed.
-    Assertion,
-    /// The program aborted.
-    Abort,
-    /// It exited with a status that says failure.
-    ExitStatus,
-    /// Nothing visible happened for too long.
-    Hang,
-    /// Threads go round in circles and change nothing.
-    Livelock,
-    /// Too many steps without a thread beginning or ending.
-    StepLimit,
-    /// A primitive was used wrongly.
-    Misuse,
-    /// A thread ended while it held a lock.
-    LockHeldAtExit,
-    /// What the program writes depends on the schedule.
-    Output,
-}
-
-impl Kind {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Deadlock => "deadlock",
-            Self::Crash => "crash",
-            Self::Assertion => "assertion",
-            Self::Abort => "abort",
-            Self::ExitStatus => "exit-status",
-            Self::Hang => "hang",
-            Self::Livelock => "livelock",
-            Self::StepLimit => "step-limit",
-            Self::Misuse => "misuse",
-            Self::LockHeldAtExit => "lock-held-at-exit",
-            Self::Output => "output",
-        }
-    }
-}
 
 /// What an execution showed.
 #[derive(Clone, Debug)]
@@ -78,38 +31,23 @@ impl Noticed {
     }
 }
 
-/// A thread at the end of an execution.
-#[derive(Clone, Debug)]
-pub struct ThreadTrace {
-    /// Its name.
-    pub name: String,
-    /// Whether it ended the execution.
-    pub culprit: bool,
-    /// What it was about to do.
-    pub doing: Option<String>,
-    /// Where it is, innermost first.
-    pub frames: Vec<Frame>,
-}
-
 /// A confirmed misbehaviour with its schedule.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What went wrong.
-    pub kind: Kind,
-    /// What happened, in a sentence or two.
-    pub message: String,
-    /// The threads at the end.
-    pub threads: Vec<ThreadTrace>,
-    /// The steps, one in a line.
-    pub steps: Vec<String>,
+    /// What happened.
+    pub story: Story,
     /// The schedule file, if one was written.
     pub file: Option<PathBuf>,
     /// Why it could not be written.
     pub trouble: Option<String>,
     /// The schedule.
     pub schedule: Schedule,
-    /// The whole story.
-    pub text: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&terminal::finding(&self.story, terminal::Look::PLAIN, &terminal::Next::default()))
+    }
 }
 
 /// Names of signals.
@@ -152,7 +90,7 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
         };
         let step = &execution.steps[at.step as usize];
         let message =
-            format!("{} {}", native.names().thread_name(step.thread), at.misuse.explain(&step.op, native.names()));
+            format!("{} {}", native.names().thread_name(step.thread), at.misuse.explain(&step.op, &PlainWords(native)));
         return make(kind, message, format!("{:?} {:?}", at.misuse, step.site));
     }
     match &aftermath.ended {
@@ -211,7 +149,7 @@ impl<'a> NativeWords<'a> {
         Self { native, symbols }
     }
 
-    fn unwind(&self, registers: &[u64; 8], exact: bool) -> Vec<Frame> {
+    fn unwind(&self, registers: &[u64; 8], exact: bool) -> Vec<backtrace::Frame> {
         let (Some(symbols), Some(id)) = (&self.symbols, self.native.process_id()) else { return Vec::new() };
         let [rip, rsp, rbp, rbx, r12, r13, r14, r15] = *registers;
         let registers = Registers { rip, rsp, rbp, rbx, r12, r13, r14, r15, exact };
@@ -224,133 +162,155 @@ impl Words for NativeWords<'_> {
         self.native.names()
     }
 
-    fn object(&self, object: ObjectId) -> String {
-        let name = self.names().object_name(object);
-        let variable = self.native.address_of(object).and_then(|address| {
-            let variable = self.symbols.as_ref()?.borrow_mut().variable_at(address)?;
-            Some(format!("{} {variable}", self.names().kind(object).word()))
-        });
-        variable.unwrap_or(name)
+    fn variable(&self, object: ObjectId) -> Option<String> {
+        let address = self.native.address_of(object)?;
+        self.symbols.as_ref()?.borrow_mut().variable_at(address)
     }
 
-    fn place(&self, site: Site) -> Option<String> {
+    fn place(&self, site: Site) -> Option<describe::Place> {
         if site.0 == 0 {
             return None;
         }
         let locations = self.symbols.as_ref()?.borrow_mut().locate(site.0 - 1);
         let place = locations.iter().find(|l| l.line.is_some()).or(locations.first())?;
-        match (&place.file, place.line) {
-            (Some(file), Some(line)) => Some(format!("{}:{line}", file.display())),
-            _ => Some(place.to_string()),
-        }
+        Some(match (&place.file, place.line) {
+            (Some(file), Some(line)) => describe::Place { file: file.display().to_string(), line, column: 0 },
+            _ => describe::Place { file: place.to_string(), ..Default::default() },
+        })
     }
+}
+
+/// The same without looking into the process: nothing but names by birth.
+struct PlainWords<'a>(&'a Native);
+
+impl Words for PlainWords<'_> {
+    fn names(&self) -> &Names {
+        self.0.names()
+    }
+
+    fn place(&self, _site: Site) -> Option<describe::Place> {
+        None
+    }
+}
+
+/// What describing a finding needs beyond the execution.
+pub(crate) struct Context<'a> {
+    pub(crate) check: &'a Check,
+    /// The number of the finding in its check; zero when a schedule is replayed and no file is to be written.
+    pub(crate) number: usize,
+    /// Steps of the execution that were preemptions.
+    pub(crate) preemptions: &'a [usize],
+    /// How its schedule was made smaller.
+    pub(crate) shrunk: Option<Shrunk>,
+    /// What the program writes usually, if that is what differs.
+    pub(crate) usual: Option<&'a [Vec<u8>; 2]>,
 }
 
 /// Makes a finding of what the last execution showed, while its process is still there; writes its schedule file.
-pub(crate) fn describe(native: &mut Native, noticed: Noticed, check: &Check, number: usize) -> Finding {
-    let outputs = [native.output(0), native.output(1)];
+pub(crate) fn describe(native: &mut Native, noticed: &Noticed, context: &Context<'_>) -> Finding {
+    let check = context.check;
+    let outputs = [native.output(0), native.output(1)].map(|bytes| text_of(&bytes));
     let words = NativeWords::new(native);
     let execution = native.execution();
-    let message = match &execution.end {
-        End::Deadlock(deadlock) => describe::deadlock(&words, deadlock),
-        End::Livelock { loops } => describe::livelock(&words, loops),
-        _ => misuse_message(native, &words).unwrap_or_else(|| noticed.message.clone()),
-    };
     let aftermath = native.aftermath();
-    let mut threads = Vec::new();
+    let culprit = (!matches!(aftermath.ended, Ended::ByModel | Ended::Exit(_))).then_some(aftermath.culprit);
+    let mut sources = Sources::of_file(&native.launch().program);
+    let facts = Facts {
+        kind: noticed.kind,
+        message: &noticed.message,
+        execution,
+        preemptions: context.preemptions,
+        race: None,
+        culprit,
+        program: &command_line(native.launch()),
+        level: LEVEL,
+    };
+    let mut story = ordain_report::tell(&words, &mut sources, &facts);
     for record in &aftermath.threads {
         let thread = ThreadId(record.thread);
-        if thread.index() >= native.names().thread_count() {
+        if thread.index() >= native.names().thread_count() || matches!(aftermath.ended, Ended::Exit(_)) {
             continue;
         }
-        let culprit = thread == aftermath.culprit && !matches!(aftermath.ended, Ended::ByModel | Ended::Exit(_));
-        let exact = culprit && matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang | Ended::Abort);
-        let frames = words.unwind(&record.registers, exact);
-        let pending = execution.pending.iter().find(|p| p.thread == thread);
-        let doing = pending.filter(|p| p.op != Operation::End).map(|p| describe::operation(&words, &p.op));
-        threads.push(ThreadTrace { name: words.thread(thread), culprit, doing, frames });
+        let exact =
+            culprit == Some(thread) && matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang | Ended::Abort);
+        let name = native.names().thread_name(thread);
+        if let Some(told) = story.threads.iter_mut().find(|t| t.name == name) {
+            let frames = words.unwind(&record.registers, exact);
+            told.frames = frames.iter().flat_map(|f| &f.locations).map(|l| frame(l, &mut sources)).collect();
+        }
     }
+    (story.outputs, story.shrunk) = (outputs, context.shrunk);
+    story.usual_outputs = context.usual.map(|usual| usual.each_ref().map(|bytes| text_of(bytes)));
     let steps: Vec<String> = execution.steps.iter().map(|s| describe::step(&words, s)).collect();
-    let schedule = schedule(native, check, noticed.kind, &message, noticed.prefix.len());
-    let mut text = format!("ordain found: {}\n", noticed.kind.word());
-    for line in message.lines() {
-        let _ = writeln!(text, "  {line}");
-    }
-    write_threads(&threads, &mut text);
-    let switches = execution.context_switches();
-    let _ = writeln!(text, "\nsteps ({}, with {switches} context switches, marked >):", execution.steps.len());
-    describe::steps(&words, execution, &mut text);
-    write_output(&outputs, &mut text);
+    let schedule = schedule(native, check, &story, noticed.prefix.len());
     let (mut file, mut trouble) = (None, None);
-    if number > 0
+    if context.number > 0
         && let Some(directory) = &check.directory
     {
-        match write_schedule(&schedule, &steps, directory, number) {
+        let text = schedule.format(&mut |i| steps.get(i).cloned());
+        match store::write(directory, &format!("finding-{}.ordain", context.number), text.as_bytes()) {
             Ok(path) => {
-                let _ = writeln!(text, "\nreplay it with:\n  ordain replay {}", path.display());
+                story.schedule = Some(path.display().to_string());
                 file = Some(path);
             }
-            Err(error) => {
-                let _ = writeln!(text, "\nThe schedule file could not be written ({error}).");
-                trouble = Some(error);
-            }
+            Err(error) => trouble = Some(error),
         }
     }
-    Finding { kind: noticed.kind, message, threads, steps, file, trouble, schedule, text }
+    Finding { story, file, trouble, schedule }
 }
 
-fn misuse_message(native: &Native, words: &NativeWords<'_>) -> Option<String> {
-    let execution = native.execution();
-    let at = execution.misuses.first()?;
-    let step = &execution.steps[at.step as usize];
-    let what = at.misuse.explain(&step.op, native.names());
-    let object = step.op.object().map(|o| (native.names().object_name(o), words.object(o)));
-    let what = object.map_or(what.clone(), |(plain, better)| what.replace(&plain, &better));
-    Some(format!("{} {what}{}", words.thread(step.thread), words.at(step.site)))
+fn frame(location: &Location, sources: &mut Sources) -> Frame {
+    let place = location.file.as_ref().zip(location.line).map(|(file, line)| {
+        let file = file.display().to_string();
+        let text = sources.line(&file, line).map(str::to_owned);
+        Place { file, line, column: location.column.unwrap_or(0), text }
+    });
+    Frame { function: location.function.clone(), place, module: location.module.clone(), offset: location.offset }
 }
 
-fn write_threads(threads: &[ThreadTrace], text: &mut String) {
-    const MOST: usize = 16;
-    for thread in threads.iter().take(MOST) {
-        let doing = thread.doing.as_ref().map_or_else(String::new, |d| format!(", about to {d}"));
-        let _ = writeln!(text, "\n{}{}{doing}:", thread.name, if thread.culprit { " (here)" } else { "" });
-        for frame in &thread.frames {
-            for location in &frame.locations {
-                let _ = writeln!(text, "    {location}");
-            }
-        }
-        if thread.frames.is_empty() {
-            let _ = writeln!(text, "    (no backtrace)");
-        }
+/// What was written, as text of a length that can be kept.
+fn text_of(bytes: &[u8]) -> String {
+    const MOST: usize = 64 << 10;
+    let mut text = String::from_utf8_lossy(&bytes[..bytes.len().min(MOST)]).into_owned();
+    if bytes.len() > MOST {
+        let _ = write!(text, "\n... {} bytes more", bytes.len() - MOST);
     }
-    if threads.len() > MOST {
-        let _ = writeln!(text, "\n... and {} more threads", threads.len() - MOST);
+    text
+}
+
+/// The program and its arguments, as a shell would take them.
+pub(crate) fn command_line(launch: &Launch) -> String {
+    let words = [launch.program.as_os_str()].into_iter().chain(launch.arguments.iter().map(OsString::as_os_str));
+    words.map(|word| quote(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+}
+
+/// The text as a word of the shell.
+pub fn quote(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+=:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 
-fn write_output(outputs: &[Vec<u8>; 2], text: &mut String) {
-    const MOST: usize = 2000;
-    for (name, bytes) in ["standard output", "standard error"].iter().zip(outputs) {
-        if bytes.is_empty() {
-            continue;
-        }
-        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(MOST)]);
-        let _ = writeln!(text, "\n{name}:");
-        for line in shown.lines() {
-            let _ = writeln!(
-                text,
-                "  {}",
-                line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect::<String>()
-            );
-        }
-        if bytes.len() > MOST {
-            let _ = writeln!(text, "  ... {} bytes more", bytes.len() - MOST);
-        }
+/// What there is to notice if the last execution wrote something else than usual.
+pub(crate) fn unlike(usual: &[Vec<u8>; 2], native: &mut Native) -> Option<Noticed> {
+    let output = [native.output(0), native.output(1)];
+    if matches!(native.execution().end, End::Diverged(_) | End::Cut) || output == *usual {
+        return None;
     }
+    let message = output_difference(usual, &output);
+    Some(Noticed {
+        kind: Kind::Output,
+        message,
+        place: String::new(),
+        prefix: ordain_explore::prefix_of(native.execution()),
+    })
 }
 
 /// How two outputs differ: the first line that does.
-pub(crate) fn output_difference(one: &[Vec<u8>; 2], other: &[Vec<u8>; 2]) -> String {
+fn output_difference(one: &[Vec<u8>; 2], other: &[Vec<u8>; 2]) -> String {
     for (name, (a, b)) in ["standard output", "standard error"].iter().zip(one.iter().zip(other)) {
         if a == b {
             continue;
@@ -377,7 +337,7 @@ pub(crate) fn output_difference(one: &[Vec<u8>; 2], other: &[Vec<u8>; 2]) -> Str
     "the output depends on the schedule".into()
 }
 
-fn schedule(native: &Native, check: &Check, kind: Kind, message: &str, steps: usize) -> Schedule {
+fn schedule(native: &Native, check: &Check, story: &Story, steps: usize) -> Schedule {
     let mut schedule = Schedule::default();
     let mut put = |key: &str, value: String| schedule.header.push((key.to_owned(), value));
     let launch = native.launch();
@@ -391,7 +351,7 @@ fn schedule(native: &Native, check: &Check, kind: Kind, message: &str, steps: us
     if !launch.input.is_empty() {
         put("input", describe_input(&launch.input));
     }
-    put("found", format!("{}: {}", kind.word(), message.lines().next().unwrap_or_default()));
+    put("found", format!("{}: {}", story.kind.word(), story.headline));
     put("level", LEVEL.to_owned());
     put("ordain", env!("CARGO_PKG_VERSION").to_owned());
     put("binary", format!("{:032x}", check.binary.fingerprint));
@@ -468,27 +428,6 @@ pub fn unescape(text: &str) -> OsString {
         }
     }
     OsString::from_vec(out)
-}
-
-/// Writes a schedule to a file of its own, whole or not at all; gives its path.
-fn write_schedule(schedule: &Schedule, steps: &[String], directory: &Path, number: usize) -> Result<PathBuf, String> {
-    let tell = |what: &Path| {
-        let what = what.display().to_string();
-        move |error: std::io::Error| format!("{what}: {error}")
-    };
-    fs::create_dir_all(directory).map_err(tell(directory))?;
-    let path = directory.join(format!("finding-{number}.ordain"));
-    let text = schedule.format(&mut |i| steps.get(i).cloned());
-    let partial = directory.join(format!(".finding-{number}.{}.partial", std::process::id()));
-    let written = fs::File::create(&partial).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    let result = written.and_then(|()| fs::rename(&partial, &path)).map_err(tell(&path));
-    if result.is_err() {
-        let _ = fs::remove_file(&partial);
-    }
-    result.map(|()| fs::canonicalize(&path).unwrap_or(path))
 }
 
 #[cfg(test)]

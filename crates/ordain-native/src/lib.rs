@@ -5,12 +5,15 @@ pub mod binary;
 mod check;
 pub mod doctor;
 mod finding;
+mod observe;
 mod process;
 mod shared;
 mod target;
 
-pub use check::{Check, LEVEL, Problem, Replayed, Report, Verdict, default_options};
-pub use finding::{Finding, Kind, ThreadTrace, describe_input, unescape};
+pub use check::{Check, LEVEL, Problem, Replayed, Report, default_options};
+pub use finding::{Finding, describe_input, quote, unescape};
+pub use observe::{Observer, Progress};
+pub use ordain_report::{Kind, Verdict};
 pub use ordain_wire::{Mode, ThreadRecord};
 #[doc(hidden)]
 pub use process::runtime_image;

@@ -34,7 +34,7 @@ fn every_mechanism_works_under_control() {
         if right && report.losses == 0 {
             eprintln!("ok   {shown}");
         } else {
-            let texts: String = report.findings.iter().map(|f| format!("\n{}", f.text)).collect();
+            let texts: String = report.findings.iter().map(|f| format!("\n{f}")).collect();
             wrong.push(format!("{shown}, expected {}{texts}", program.expect));
         }
     }

@@ -85,7 +85,7 @@ fn exploring_inside_finds_what_leading_from_outside_finds() {
             check.keep_going = true;
             check.max_executions = Some(300);
             let report = check.run().unwrap_or_else(|problem| panic!("{}: {problem}", program.file));
-            let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.kind.word()).collect();
+            let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.story.kind.word()).collect();
             kinds.sort_unstable();
             (report.verdict, report.summary.executions, kinds)
         };

@@ -12,7 +12,7 @@ fn examine(program: &Program) -> Result<String, String> {
     check.strategy = Some(StrategyKind::Optimal);
     check.max_executions = Some(if program.atomics { 2_000 } else { 100_000 });
     let report = check.run().map_err(|problem| format!("{}: {problem}", program.file))?;
-    let found: Vec<&str> = report.findings.iter().map(|f| f.kind.word()).collect();
+    let found: Vec<&str> = report.findings.iter().map(|f| f.story.kind.word()).collect();
     let shown = format!(
         "{}: {} {found:?} in {} executions, {} mode {}",
         program.file,
@@ -35,7 +35,7 @@ fn examine(program: &Program) -> Result<String, String> {
 }
 
 fn texts(report: &ordain_native::Report) -> String {
-    report.findings.iter().map(|f| format!("\n{}", f.text)).collect()
+    report.findings.iter().map(|f| format!("\n{f}")).collect()
 }
 
 /// Checks all programs of a directory, two at a time.

@@ -15,11 +15,9 @@ mod story;
 mod tell;
 pub mod terminal;
 
-pub use ordain_model::Size;
 pub use kind::{Kind, Verdict};
-pub use run::{Branch, Estimate, Run, Sample};
+pub use ordain_model::Size;
+pub use run::{Branch, Estimate, Run, Sample, Samples};
 pub use source::Sources;
-pub use story::{
-    Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting,
-};
+pub use story::{Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting};
 pub use tell::{Facts, tell};

@@ -94,3 +94,62 @@ impl Run {
     /// The version of records that this Ordain writes and reads.
     pub const VERSION: u32 = 1;
 }
+
+/// How a check went: few samples, however long it takes.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    kept: Vec<Sample>,
+    newest: Option<Sample>,
+    /// Time between samples that are kept; grows as there are more.
+    interval: f64,
+}
+
+impl Samples {
+    /// More are not kept.
+    const MOST: usize = 512;
+
+    /// Takes a sample; later ones have later times.
+    pub fn add(&mut self, sample: Sample) {
+        self.newest = Some(sample);
+        if self.kept.last().is_some_and(|last| sample.seconds - last.seconds < self.interval) {
+            return;
+        }
+        self.kept.push(sample);
+        if self.kept.len() >= Self::MOST {
+            self.interval = sample.seconds / (Self::MOST / 2) as f64;
+            let mut last = f64::NEG_INFINITY;
+            let interval = self.interval;
+            self.kept.retain(|s| {
+                let keep = s.seconds - last >= interval;
+                last = if keep { s.seconds } else { last };
+                keep
+            });
+        }
+    }
+
+    /// The samples, in order of time.
+    pub fn done(mut self) -> Vec<Sample> {
+        self.kept.extend(self.newest.filter(|newest| self.kept.last() != Some(newest)));
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_stay_few_and_reach_to_the_end() {
+        for count in [0u32, 1, 2, 511, 512, 513, 100_000] {
+            let mut samples = Samples::default();
+            for i in 0..count {
+                let seconds = f64::from(i) / 10.0;
+                samples.add(Sample { seconds, executions: u64::from(i), findings: 0, estimate: None });
+            }
+            let samples = samples.done();
+            assert!(samples.len() <= 513 && samples.len() >= (count as usize).min(200), "{count}: {}", samples.len());
+            assert!(samples.windows(2).all(|w| w[0].seconds < w[1].seconds));
+            assert_eq!(samples.last().map(|s| s.executions), count.checked_sub(1).map(u64::from));
+        }
+    }
+}

@@ -110,7 +110,8 @@ fn receiver(line: &str, column: usize) -> Option<String> {
     let name: String = receiver[start..].iter().collect();
     let name = name.trim_matches(|c: char| c == '.' || c == ':');
     // A number, or the result of a call, is no name.
-    (!name.is_empty() && !name.contains('(') && !name.starts_with(|c: char| c.is_ascii_digit())).then(|| name.to_owned())
+    (!name.is_empty() && !name.contains('(') && !name.starts_with(|c: char| c.is_ascii_digit()))
+        .then(|| name.to_owned())
 }
 
 /// The first argument of the call of a synchronising function of C in a line: `q->lock` of `pthread_mutex_lock(&q->lock)`.

@@ -47,6 +47,13 @@ pub struct Story {
     pub schedule: Option<String>,
 }
 
+impl Story {
+    /// What happened, in a sentence, and what is known beyond that, one thing in a line.
+    pub fn message(&self) -> String {
+        [&self.headline].into_iter().chain(&self.details).map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
+}
+
 /// A thread at the end of the execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {

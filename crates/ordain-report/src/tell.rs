@@ -136,7 +136,8 @@ impl Teller<'_> {
         born.sort_unstable();
         self.threads.push(ThreadId::MAIN);
         self.threads.extend(born.into_iter().map(|b| b.1));
-        let others = self.execution.steps.iter().map(|s| s.thread).chain(self.execution.pending.iter().map(|p| p.thread));
+        let others =
+            self.execution.steps.iter().map(|s| s.thread).chain(self.execution.pending.iter().map(|p| p.thread));
         for thread in others {
             if !self.threads.contains(&thread) {
                 self.threads.push(thread);
@@ -200,11 +201,7 @@ impl Teller<'_> {
             race,
             outputs: Default::default(),
             usual_outputs: None,
-            size: Size {
-                preemptions: facts.preemptions.len(),
-                steps: length,
-                switches: execution.context_switches(),
-            },
+            size: Size { preemptions: facts.preemptions.len(), steps: length, switches: execution.context_switches() },
             shrunk: None,
             schedule: None,
         }
@@ -225,7 +222,7 @@ impl Teller<'_> {
     fn waiting(&mut self, deadlock: &Deadlock) -> Waiting {
         let waiters = deadlock.waiters.iter().map(|w| Waiter {
             thread: self.thread(w.thread).unwrap_or(0),
-            doing: describe::operation(self.words, &w.op),
+            doing: self.short_text(&w.op),
             object: w.op.object().map(|o| self.object(o)),
             for_threads: w.for_threads.iter().filter_map(|t| self.thread(*t)).collect(),
             place: self.place(w.site),
@@ -274,9 +271,6 @@ impl Teller<'_> {
     fn deadlock(&self, deadlock: &Deadlock, waiting: &Waiting, holds: &[Hold]) -> (String, Vec<String>) {
         let name = |t: &usize| self.words.thread(self.threads[*t]);
         let headline = match waiting.cycle.as_slice() {
-            [] if waiting.waiters.len() == 1 => {
-                format!("{} waits for ever", waiting.waiters.first().map(|w| name(&w.thread)).unwrap_or_default())
-            }
             [] => "no thread can go on".to_owned(),
             [a, b] => format!("{} and {} wait for each other", name(a), name(b)),
             cycle => {
@@ -290,13 +284,21 @@ impl Teller<'_> {
             let held: Vec<String> = holds
                 .iter()
                 .filter(|h| h.thread == waiter.thread && h.to.is_none() && Some(h.object) != waiter.object)
-                .map(|h| self.words.variable(self.objects[h.object]).unwrap_or_else(|| self.words.object(self.objects[h.object])))
+                .map(|h| {
+                    self.words
+                        .variable(self.objects[h.object])
+                        .unwrap_or_else(|| self.words.object(self.objects[h.object]))
+                })
                 .collect();
             if let ([_, ..], Some(rest)) = (held.as_slice(), line.strip_prefix(&format!("{} ", name(&waiter.thread)))) {
                 *line = format!("{} holds {} and {rest}", name(&waiter.thread), list(&held));
             }
         }
-        (headline, details)
+        // One who waits for what nobody does needs no introduction.
+        match details.as_slice() {
+            [only] => (only.clone(), Vec::new()),
+            _ => (headline, details),
+        }
     }
 
     fn data_race(&self, race: &DataRace) -> (String, Vec<String>) {
@@ -382,7 +384,11 @@ impl Teller<'_> {
             let after = order.push(execution, number);
             let switch = match number.checked_sub(1).map(|before| execution.steps[before].thread) {
                 Some(before) if before != step.thread => {
-                    if preemptions.binary_search(&number).is_ok() { Switch::Preemption } else { Switch::Free }
+                    if preemptions.binary_search(&number).is_ok() {
+                        Switch::Preemption
+                    } else {
+                        Switch::Free
+                    }
                 }
                 _ => Switch::None,
             };
@@ -414,7 +420,19 @@ impl Teller<'_> {
                 _ => None,
             };
             let verb = step.op.verb().to_owned();
-            steps.push(Step { number, thread, verb, text, outcome, objects, other, place, switch, after, matters: false });
+            steps.push(Step {
+                number,
+                thread,
+                verb,
+                text,
+                outcome,
+                objects,
+                other,
+                place,
+                switch,
+                after,
+                matters: false,
+            });
         }
         steps
     }

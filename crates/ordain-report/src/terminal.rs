@@ -92,8 +92,20 @@ impl Page {
 
 /// The text without what a terminal would obey.
 pub fn clean(text: &str) -> String {
-    let obeyed = |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if c == '\t' { ' ' } else if obeyed(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    let obeyed = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars()
+        .map(|c| {
+            if c == '\t' {
+                ' '
+            } else if obeyed(c) {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        })
+        .collect()
 }
 
 /// The whole finding.
@@ -101,9 +113,11 @@ pub fn finding(story: &Story, look: Look, next: &Next) -> String {
     let mut page = Page::new(look);
     page.put(ALARM, "ordain found: ");
     page.line(ALARM, story.kind.title());
-    page.line(BOLD, &format!("  {}", story.headline));
+    let here = std::env::current_dir().map(|d| format!(" at {}/", d.display())).unwrap_or_default();
+    let near = |line: &str| if here.is_empty() { line.to_owned() } else { line.replace(&here, " at ") };
+    page.line(BOLD, &format!("  {}", near(&story.headline)));
     for line in &story.details {
-        page.line(PLAIN, &format!("  {line}"));
+        page.line(PLAIN, &format!("  {}", near(line)));
     }
     stacks(story, &mut page);
     page.end();
@@ -134,23 +148,20 @@ pub fn plural(count: usize, thing: &str) -> String {
 fn size(story: &Story) -> String {
     let of = |s: &Size| format!("{} and {}", plural(s.steps, "step"), plural(s.preemptions, "preemption"));
     let mut text = format!("how it happens, in {}", of(&story.size));
-    match story.shrunk {
-        Some(Shrunk { from, fewest, stopped, .. }) => {
-            let mut known = Vec::new();
-            if (from.preemptions, from.steps) != (story.size.preemptions, story.size.steps) {
-                known.push(format!("found with {}", of(&from)));
-            }
-            if fewest && story.size.preemptions > 0 {
-                known.push("no schedule with fewer preemptions shows it".to_owned());
-            }
-            if stopped {
-                known.push("shrinking was stopped".to_owned());
-            }
-            if !known.is_empty() {
-                let _ = write!(text, " ({})", known.join("; "));
-            }
+    if let Some(Shrunk { from, fewest, stopped, .. }) = story.shrunk {
+        let mut known = Vec::new();
+        if (from.preemptions, from.steps) != (story.size.preemptions, story.size.steps) {
+            known.push(format!("found with {}", of(&from)));
         }
-        None => {}
+        if fewest && story.size.preemptions > 0 {
+            known.push("no schedule with fewer preemptions shows it".to_owned());
+        }
+        if stopped {
+            known.push("shrinking was stopped".to_owned());
+        }
+        if !known.is_empty() {
+            let _ = write!(text, " ({})", known.join("; "));
+        }
     }
     text
 }
@@ -203,7 +214,8 @@ fn show_frame(frame: &Frame, page: &mut Page) {
 /// The place as seen from the current directory.
 fn near(place: &Place) -> String {
     let here = std::env::current_dir().unwrap_or_default();
-    let file = std::path::Path::new(&place.file).strip_prefix(&here).map_or(place.file.clone(), |p| p.display().to_string());
+    let file =
+        std::path::Path::new(&place.file).strip_prefix(&here).map_or(place.file.clone(), |p| p.display().to_string());
     Place { file, ..place.clone() }.to_string()
 }
 

@@ -6,8 +6,9 @@ use crate::report::{Report, Verdict};
 use crate::rt::{self, Executor};
 pub use ordain_explore::strategy::Kind as Strategy;
 use ordain_explore::strategy::{Bound, Bounded};
-use ordain_explore::{Coverage, Lowest, Plan, Planned, Summary, Target, search};
+use ordain_explore::{Coverage, Lowest, Plan, Planned, Preemptions, Summary, Target, search, shrink};
 use ordain_model::{End, Options};
+use ordain_report::Shrunk;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -64,6 +65,7 @@ pub struct Check {
     keep_going: bool,
     stack_size: usize,
     directory: Option<PathBuf>,
+    shrink_time: Duration,
     options: Options,
 }
 
@@ -87,6 +89,7 @@ impl Check {
             keep_going: false,
             stack_size: 256 * 1024,
             directory: Some(PathBuf::from(".ordain")),
+            shrink_time: Duration::from_secs(5),
             options: Options::default(),
         }
     }
@@ -198,6 +201,13 @@ impl Check {
         self
     }
 
+    /// How long the schedule of a finding may be made smaller before it is shown: fewest preemptions first, then fewest steps.
+    /// Five seconds by default, of which most findings need a few milliseconds; zero shows them as they were found.
+    pub fn shrink_time(mut self, most: Duration) -> Self {
+        self.shrink_time = most;
+        self
+    }
+
     fn effective_strategy(&self) -> Strategy {
         let budget = self.max_executions.is_some() || self.max_time.is_some();
         self.strategy.unwrap_or(if budget { Strategy::Portfolio } else { Strategy::Optimal })
@@ -271,7 +281,7 @@ impl Run<'_> {
         if let Some(noticed) = self.try_twice() {
             report.executions = 2;
             report.failing = 1;
-            report.findings.push(self.describe(noticed, 1));
+            report.findings.push(self.describe(noticed, 1, &[], None));
             report.verdict = Verdict::Finding;
             report.elapsed = started.elapsed();
             return report;
@@ -330,16 +340,16 @@ impl Run<'_> {
     /// Runs the program twice in the same order, before anything else: if it does not do the same, nothing that an exploration
     /// says about it would hold.
     fn try_twice(&mut self) -> Option<Noticed> {
-        let first = self.run_schedule(&[]).map(|n| n.kind);
+        let first = self.run_schedule(&[]).0.map(|n| n.kind);
         if !matches!(self.executor.execution().end, End::Complete | End::Deadlock(_)) {
             return None;
         }
         let prefix = ordain_explore::prefix_of(self.executor.execution());
-        let again = match self.run_schedule(&prefix) {
+        let again = match self.run_schedule(&prefix).0 {
             Some(noticed) if noticed.kind == FindingKind::Nondeterminism => return Some(noticed),
             again => again.map(|n| n.kind),
         };
-        let ended = |kind: &Option<FindingKind>| kind.as_ref().map_or("well", FindingKind::title);
+        let ended = |kind: &Option<FindingKind>| kind.as_ref().map_or("well", |kind| kind.title());
         let steps = self.executor.execution().steps.len();
         (steps > prefix.len() || first != again).then(|| {
             let message = format!(
@@ -376,25 +386,23 @@ impl Run<'_> {
         }
     }
 
-    /// Runs a finding's schedule again: only what happens again is shown as it is.
+    /// Makes a finding's schedule smaller and runs it again: only what happens again is shown as it is.
     fn confirm(&mut self, noticed: Noticed, number: usize) -> Finding {
         if matches!(noticed.kind, FindingKind::Nondeterminism) {
-            return self.describe(noticed, number);
+            return self.describe(noticed, number, &[], None);
         }
-        // What goes on for ever needs only its beginning: the rest follows by itself.
-        let beginning = noticed.prefix.len().min(BEGINNING);
-        let mut again = None;
         if matches!(noticed.kind, FindingKind::Livelock | FindingKind::StepLimit) {
-            again = self.run_schedule(&noticed.prefix[..beginning]).filter(|a| a.kind == noticed.kind);
-            if let Some(again) = &mut again {
+            // What goes on for ever needs only its beginning: the rest follows by itself.
+            let beginning = noticed.prefix.len().min(BEGINNING);
+            let (again, preemptions) = self.run_schedule(&noticed.prefix[..beginning]);
+            if let Some(mut again) = again.filter(|a| a.kind == noticed.kind) {
                 again.prefix.truncate(beginning);
+                return self.describe(again, number, &preemptions, None);
             }
         }
-        if again.is_none() {
-            again = self.run_schedule(&noticed.prefix);
-        }
+        let (again, preemptions) = self.run_schedule(&noticed.prefix);
         match again {
-            Some(again) if again.kind == noticed.kind && again.place == noticed.place => self.describe(again, number),
+            Some(again) if again.is_like(&noticed) => self.describe_small(again, number, preemptions),
             other => {
                 let what = match &other {
                     Some(other) if other.kind == noticed.kind => {
@@ -410,22 +418,54 @@ impl Run<'_> {
                     finding::NONDETERMINISM_ADVICE
                 );
                 let (kind, prefix) = (FindingKind::Nondeterminism, noticed.prefix);
-                self.describe(Noticed { kind, message, prefix, place: String::new() }, number)
+                self.describe(Noticed { kind, message, prefix, place: String::new() }, number, &preemptions, None)
             }
         }
     }
 
-    fn run_schedule(&mut self, prefix: &[Planned]) -> Option<Noticed> {
+    /// Describes a finding with a schedule as small as can be; the last execution shows it with the schedule that was found.
+    fn describe_small(&mut self, noticed: Noticed, number: usize, preemptions: Vec<usize>) -> Finding {
+        let endless = matches!(noticed.kind, FindingKind::Livelock | FindingKind::StepLimit);
+        let shrunk = if endless { None } else { self.shrink(&noticed) };
+        let Some(ordain_explore::Shrunk { prefix, from, executions, fewest, stopped, .. }) = shrunk else {
+            return self.describe(noticed, number, &preemptions, None);
+        };
+        let shrunk = Some(Shrunk { from, executions, fewest, stopped });
+        match self.run_schedule(&prefix) {
+            (Some(again), preemptions) if again.is_like(&noticed) => self.describe(again, number, &preemptions, shrunk),
+            _ => {
+                // It is deterministic, so this cannot be; but what was found first is true in any case.
+                self.run_schedule(&noticed.prefix);
+                self.describe(noticed, number, &preemptions, None)
+            }
+        }
+    }
+
+    /// Looks for a smaller schedule that shows the same, as long as that may take.
+    fn shrink(&mut self, noticed: &Noticed) -> Option<ordain_explore::Shrunk> {
+        let (limit, started) = (self.check.shrink_time, Instant::now());
+        if limit.is_zero() {
+            return None;
+        }
+        let mut races = Vec::new();
+        let mut shows =
+            |executor: &mut Executor| finding::notice(executor, &mut races).is_some_and(|again| again.is_like(noticed));
+        shrink(&mut self.executor, &noticed.prefix, &mut shows, &mut || started.elapsed() < limit)
+    }
+
+    /// Runs a schedule; gives what it showed, and which of its steps were preemptions.
+    fn run_schedule(&mut self, prefix: &[Planned]) -> (Option<Noticed>, Vec<usize>) {
         let found = RefCell::new(None);
-        let mut policy = Lowest;
+        let mut policy = Preemptions::of(Lowest);
         let mut plan = Plan::follow(prefix, &mut policy);
         Watch { target: &mut self.executor, races: Vec::new(), found: &found }.run(&mut plan);
-        found.into_inner()
+        (found.into_inner(), policy.steps)
     }
 
     /// Makes the finding that the last execution shows presentable, and writes its schedule.
-    fn describe(&self, noticed: Noticed, number: usize) -> Finding {
-        let context = finding::Context { check: &self.name, directory: self.check.directory.as_deref(), number };
+    fn describe(&self, noticed: Noticed, number: usize, preemptions: &[usize], shrunk: Option<Shrunk>) -> Finding {
+        let directory = self.check.directory.as_deref();
+        let context = finding::Context { check: &self.name, directory, number, preemptions, shrunk };
         finding::describe(&self.executor, noticed, &context)
     }
 
@@ -439,7 +479,7 @@ impl Run<'_> {
         };
         let transitions = schedule.transitions(self.executor.names_mut());
         let prefix: Vec<Planned> = transitions.into_iter().map(|transition| Planned { transition, op: None }).collect();
-        let noticed = self.run_schedule(&prefix);
+        let (noticed, preemptions) = self.run_schedule(&prefix);
         report.executions = 1;
         report.depth = self.executor.execution().steps.len();
         report.steps = report.depth as u64;
@@ -450,7 +490,7 @@ impl Run<'_> {
             if let End::Diverged(divergence) = &self.executor.execution().end {
                 noticed.message = finding::departure(&self.executor, divergence, schedule.get("found"));
             }
-            report.findings.push(self.describe(noticed, 0));
+            report.findings.push(self.describe(noticed, 0, &preemptions, None));
             report.verdict = Verdict::Finding;
         }
         report
@@ -464,6 +504,12 @@ pub(crate) struct Noticed {
     /// Where it happened, to tell findings of one kind apart.
     pub(crate) place: String,
     pub(crate) prefix: Vec<Planned>,
+}
+
+impl Noticed {
+    fn is_like(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.place == other.place
+    }
 }
 
 /// Looks at every execution for misbehaviour.

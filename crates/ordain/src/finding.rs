@@ -6,61 +6,28 @@ mod store;
 use crate::check::Noticed;
 use crate::rt::{Executor, Panicked};
 use ordain_explore::{Target, prefix_of};
-use ordain_model::describe;
+use ordain_model::describe::{self, Words as _};
 use ordain_model::{DataRace, Divergence, End, Misuse, races};
+/// What went wrong.
+pub use ordain_report::Kind as FindingKind;
+use ordain_report::{Facts, Shrunk, Sources, Story};
 use std::fmt;
 use std::path::{Path, PathBuf};
-
-/// What went wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FindingKind {
-    /// A thread panicked, and nobody joined it to learn so.
-    Panic,
-    /// Threads are left, and none can go on.
-    Deadlock,
-    /// Two accesses to plain memory, one a write, that nothing orders.
-    DataRace,
-    /// Threads go round in circles and change nothing.
-    Livelock,
-    /// Too many steps without a thread beginning or ending.
-    StepLimit,
-    /// A primitive was used wrongly.
-    Misuse,
-    /// A thread ended while it held a lock.
-    LockHeldAtExit,
-    /// The program does not do the same under the same schedule, so nothing can be said about it.
-    Nondeterminism,
-}
-
-impl FindingKind {
-    /// The word for it.
-    pub fn title(&self) -> &'static str {
-        match self {
-            Self::Panic => "panic",
-            Self::Deadlock => "deadlock",
-            Self::DataRace => "data race",
-            Self::Livelock => "livelock",
-            Self::StepLimit => "step limit",
-            Self::Misuse => "misuse",
-            Self::LockHeldAtExit => "lock held at exit",
-            Self::Nondeterminism => "nondeterminism",
-        }
-    }
-}
 
 /// What to do about a program that is not deterministic.
 pub(crate) const NONDETERMINISM_ADVICE: &str = "A checked program must do the same whenever its threads move in the same \
      order: look for real time, random numbers, addresses, iteration over HashMap, state that survives from one execution to \
      the next (statics of std, values captured by the closure), and types of std where ordain's are needed";
 
+/// What checks of the library see.
+pub(crate) const LEVEL: &str = "ordain types, sequential consistency";
+
 /// A confirmed misbehaviour with its schedule. Its `Display` is the whole story.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    pub(crate) kind: FindingKind,
+    pub(crate) story: Story,
     pub(crate) message: String,
     pub(crate) place: String,
-    pub(crate) steps: usize,
     pub(crate) file: Option<PathBuf>,
     pub(crate) replay: String,
     pub(crate) text: String,
@@ -69,17 +36,22 @@ pub struct Finding {
 impl Finding {
     /// What went wrong.
     pub fn kind(&self) -> &FindingKind {
-        &self.kind
+        &self.story.kind
     }
 
-    /// What happened, in a sentence or two.
+    /// What happened, in a sentence, and what is known beyond that, one thing in a line.
     pub fn message(&self) -> &str {
         &self.message
     }
 
     /// Number of steps of its schedule.
     pub fn steps(&self) -> usize {
-        self.steps
+        self.story.length
+    }
+
+    /// Everything that is known of it, as data.
+    pub fn story(&self) -> &Story {
+        &self.story
     }
 
     /// The schedule file, if one could be written.
@@ -94,7 +66,7 @@ impl Finding {
 
     /// Whether another execution showed the same thing at the same place.
     pub(crate) fn is_like(&self, noticed: &Noticed) -> bool {
-        self.kind == noticed.kind && self.place == noticed.place
+        self.story.kind == noticed.kind && self.place == noticed.place
     }
 }
 
@@ -110,6 +82,10 @@ pub(crate) struct Context<'a> {
     pub(crate) directory: Option<&'a Path>,
     /// The number of the finding in its check; zero when a schedule is replayed and no file is to be written.
     pub(crate) number: usize,
+    /// Steps of the execution that were preemptions.
+    pub(crate) preemptions: &'a [usize],
+    /// How its schedule was made smaller.
+    pub(crate) shrunk: Option<Shrunk>,
 }
 
 /// Looks at the last execution for misbehaviour.
@@ -127,7 +103,7 @@ pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<N
     }
     if let Some(race) = found.first() {
         let place = format!("{:?} {:?}", race.first.site, race.second.site);
-        return notice(FindingKind::DataRace, render::race(executor, race), place);
+        return notice(FindingKind::DataRace, String::new(), place);
     }
     if let Some(last) = executor.panics().iter().position(|p| !p.observed) {
         // A panic that was joined and led to this one (a join that is unwrapped) is where it began.
@@ -144,18 +120,14 @@ pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<N
             _ => FindingKind::Misuse,
         };
         let step = &execution.steps[at.step as usize];
-        let message =
-            format!("{} {}", render::thread(executor, step.thread), at.misuse.explain(&step.op, executor.names()));
-        return notice(kind, message, format!("{:?} {:?}", at.misuse, step.site));
+        return notice(kind, String::new(), format!("{:?} {:?}", at.misuse, step.site));
     }
     match &execution.end {
         End::Deadlock(deadlock) => {
             let waiting: Vec<_> = deadlock.waiters.iter().map(|w| (w.thread, w.site)).collect();
-            notice(FindingKind::Deadlock, describe::deadlock(executor, deadlock), format!("{waiting:?}"))
+            notice(FindingKind::Deadlock, String::new(), format!("{waiting:?}"))
         }
-        End::Livelock { loops } => {
-            notice(FindingKind::Livelock, describe::livelock(executor, loops), format!("{loops:?}"))
-        }
+        End::Livelock { loops } => notice(FindingKind::Livelock, String::new(), format!("{loops:?}")),
         End::StepLimit => notice(FindingKind::StepLimit, render::step_limit(executor), String::new()),
         _ => None,
     }
@@ -169,7 +141,7 @@ fn panic_message(executor: &Executor, panics: &[Panicked]) -> String {
             None => String::new(),
         };
         let then = if text.is_empty() { "" } else { "\nthen " };
-        text.push_str(&format!("{then}{} panicked{place}: {}", render::thread(executor, panic.thread), panic.message));
+        text.push_str(&format!("{then}{} panicked{place}: {}", executor.thread(panic.thread), panic.message));
     }
     if let End::Deadlock(deadlock) = &executor.execution().end {
         text.push_str("\nand then no thread could go on:\n");
@@ -199,7 +171,26 @@ pub(crate) fn departure(executor: &Executor, divergence: &Divergence, found: Opt
 /// Makes a finding of what the last execution showed, and writes its schedule file.
 pub(crate) fn describe(executor: &Executor, noticed: Noticed, context: &Context<'_>) -> Finding {
     let Noticed { kind, message, place, prefix } = noticed;
-    let schedule = store::schedule(executor, context.check, &kind, &message, prefix.len());
+    let execution = executor.execution();
+    let mut found = Vec::new();
+    if kind == FindingKind::DataRace {
+        races::find(execution, &mut found);
+    }
+    let culprit = executor.panics().iter().find(|p| !p.observed).map(|p| p.thread);
+    let facts = Facts {
+        kind,
+        message: &message,
+        execution,
+        preemptions: context.preemptions,
+        race: found.first(),
+        culprit: culprit.filter(|_| kind == FindingKind::Panic),
+        program: context.check,
+        level: LEVEL,
+    };
+    let mut sources = std::env::current_exe().map_or_else(|_| Sources::default(), |path| Sources::of_file(&path));
+    let mut story = ordain_report::tell(executor, &mut sources, &facts);
+    story.shrunk = context.shrunk;
+    let schedule = store::schedule(executor, context.check, &story, prefix.len());
     let stored = match (context.number, context.directory) {
         (0, _) | (_, None) => Ok(None),
         (number, Some(directory)) => store::write(executor, &schedule, directory, context.check, number).map(Some),
@@ -210,7 +201,7 @@ pub(crate) fn describe(executor: &Executor, noticed: Noticed, context: &Context<
         Ok(None) => (None, inline(), None),
         Err(error) => (None, inline(), Some(error)),
     };
-    let text = render::finding(executor, &kind, &message, context, &replay, trouble.as_deref());
-    let steps = executor.execution().steps.len();
-    Finding { kind, message, place, steps, file, replay, text }
+    story.schedule = file.as_ref().map(|path| path.display().to_string());
+    let text = render::finding(&story, context, &replay, trouble);
+    Finding { message: story.message(), story, place, file, replay, text }
 }

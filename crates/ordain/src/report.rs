@@ -2,19 +2,9 @@
 
 use crate::finding::Finding;
 use ordain_model::Options;
+pub use ordain_report::Verdict;
 use std::fmt;
 use std::time::Duration;
-
-/// What a check found out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Every class of schedules was explored, and none misbehaves.
-    Verified,
-    /// The budget or the bound ended the search before that, and nothing was found.
-    NoFinding,
-    /// Something was found.
-    Finding,
-}
 
 /// The result of a check. Its `Display` is the verdict with everything that limits it.
 #[derive(Clone, Debug)]

@@ -8,7 +8,8 @@ use ordain::FindingKind::{DataRace, Deadlock, Livelock, LockHeldAtExit, Misuse, 
 use ordain::cell::UnsafeCell;
 use ordain::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use ordain::sync::{Mutex, Semaphore};
-use ordain::{Finding, Verdict, thread};
+use ordain::{Verdict, thread};
+use ordain_report::Switch;
 use std::sync::Arc;
 
 /// `FILE:LINE:` of the line with the comment `// @marker` in this file.
@@ -16,19 +17,6 @@ fn place(marker: &str) -> String {
     let marker = format!("// @{marker}");
     let line = include_str!("findings.rs").lines().position(|l| l.trim_end().ends_with(&marker));
     format!("{}:{}:", file!(), line.expect("the marker is there") + 1)
-}
-
-/// The steps that a finding shows: mark, thread, and the rest of each line.
-fn steps(finding: &Finding) -> Vec<(bool, String, String)> {
-    let text = finding.to_string();
-    let lines = text.lines().skip_while(|l| !l.starts_with("steps (")).skip(1).take_while(|l| !l.is_empty());
-    lines
-        .map(|l| {
-            let mut words = l[1..].split_whitespace().skip(1);
-            let thread = words.next().unwrap().to_owned();
-            (l.starts_with('>'), thread, words.collect::<Vec<_>>().join(" "))
-        })
-        .collect()
 }
 
 fn lost_update() {
@@ -54,23 +42,29 @@ fn a_panic_is_told_with_its_thread_place_and_text() {
 }
 
 #[test]
-fn steps_are_listed_with_marks_places_and_their_number() {
+fn steps_are_a_timeline_with_marks_places_and_source() {
     let found = finding(Panic, lost_update);
-    let steps = steps(&found);
-    assert_eq!(steps.len(), found.steps());
+    let story = found.story();
     // Spawn, two loads, two stores, an exit, a join, the last load, an exit.
-    assert_eq!(found.steps(), 9, "{found}");
-    assert_eq!((steps[0].1.as_str(), steps[0].0), ("main", false));
-    assert!(steps[0].2.starts_with("spawn main.1 at "), "{found}");
-    let mut switches = 0;
-    for (i, step) in steps.iter().enumerate().skip(1) {
-        assert_eq!(step.0, step.1 != steps[i - 1].1, "a mark exactly where another thread takes over: {found}");
-        switches += usize::from(step.0);
+    assert_eq!((story.length, story.steps.len(), found.steps()), (9, 9, 9), "{found}");
+    assert_eq!((story.size.preemptions, story.threads.len()), (1, 2), "{found}");
+    assert_eq!((story.steps[0].thread, story.steps[0].text.as_str()), (0, "spawn main.1"), "{found}");
+    for pair in story.steps.windows(2) {
+        assert_eq!(pair[0].thread != pair[1].thread, pair[1].switch != Switch::None, "{found}");
     }
-    assert!(found.to_string().contains(&format!("steps (9, with {switches} context switches, marked >):")), "{found}");
-    let load = steps.iter().find(|s| s.1 == "main.1" && s.2.starts_with("load main/atomic#0 at ")).unwrap();
-    assert!(load.2.contains(&place("load-1")), "{found}");
-    assert!(steps.iter().any(|s| s.1 == "main" && s.2.starts_with("join main.1 at ")), "{found}");
+    let preemptions = story.steps.iter().filter(|s| s.switch == Switch::Preemption);
+    assert_eq!(preemptions.count(), story.size.preemptions);
+    let load = story.steps.iter().find(|s| s.thread == 1 && s.verb == "load").unwrap();
+    let at = load.place.as_ref().unwrap();
+    assert!(format!("{at}").starts_with(&place("load-1")), "{found}");
+    assert_eq!(at.text.as_deref(), Some("let old = y.load(SeqCst); // @load-1"));
+    // The join sees the thread's end.
+    let join = story.steps.iter().find(|s| s.verb == "join").unwrap();
+    let exit = story.steps.iter().find(|s| s.thread == 1 && s.verb == "exit").unwrap();
+    assert!(join.after.contains(&exit.number), "{found}");
+    let text = found.to_string();
+    assert!(text.contains("how it happens, in 9 steps and 1 preemption"), "{text}");
+    assert!(text.lines().any(|l| l.contains(">> ") && l.contains("findings.rs:")), "{text}");
 }
 
 #[test]
@@ -79,7 +73,7 @@ fn the_replay_line_is_there_and_names_the_test() {
     let name = "the_replay_line_is_there_and_names_the_test";
     let value = found.replay_value();
     assert!(value.starts_with(&format!("inline:{name};main")), "{value}");
-    assert!(found.to_string().contains(&format!("replay it with:\n  ORDAIN_REPLAY='{value}' cargo test {name}\n")));
+    assert!(found.to_string().contains(&format!("\nreplay  ORDAIN_REPLAY='{value}' cargo test {name}\n")));
     assert_eq!(found.schedule_file(), None);
 }
 
@@ -110,12 +104,16 @@ fn abba() {
 fn a_deadlock_tells_who_waits_for_what_held_by_whom() {
     let found = finding(Deadlock, abba);
     let lines: Vec<&str> = found.message().lines().collect();
-    let main = format!("main waits to lock main/mutex#1, held by main.1 (\"swapped\") at {}", place("waits-b"));
-    assert!(lines[0].starts_with(&main), "{found}");
-    let other = format!("main.1 (\"swapped\") waits to lock main/mutex#0, held by main at {}", place("waits-a"));
-    assert!(lines[1].starts_with(&other), "{found}");
-    assert_eq!(lines[2], "circle: main -> main.1 (\"swapped\") -> main", "{found}");
-    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[0], "main and main.1 (\"swapped\") wait for each other", "{found}");
+    let (holds, waits) = ("main holds main/mutex#0 and waits to lock main/mutex#1", "held by main.1 (\"swapped\")");
+    assert!(lines[1].starts_with(&format!("{holds}, {waits} at {}", place("waits-b"))), "{found}");
+    let other = "main.1 (\"swapped\") holds main/mutex#1 and waits to lock main/mutex#0, held by main";
+    assert!(lines[2].starts_with(&format!("{other} at {}", place("waits-a"))), "{found}");
+    assert_eq!(lines[3], "circle: main -> main.1 (\"swapped\") -> main", "{found}");
+    assert_eq!(lines.len(), 4);
+    let waiting = found.story().waiting.as_ref().unwrap();
+    assert_eq!(waiting.cycle, [0, 1]);
+    assert_eq!(found.story().holds.iter().filter(|h| h.to.is_none()).count(), 2);
 }
 
 #[test]
@@ -125,9 +123,10 @@ fn a_thread_that_is_waited_for_is_named() {
         other.join().unwrap(); // @joins
     });
     let lines: Vec<&str> = found.message().lines().collect();
-    assert!(lines[0].starts_with(&format!("main waits for main.1 to end at {}", place("joins"))), "{found}");
-    assert!(lines[1].starts_with("main.1 is parked and waits to be unparked"), "{found}");
-    assert_eq!(lines.len(), 2, "nobody waits in a circle: {found}");
+    assert_eq!(lines[0], "no thread can go on");
+    assert!(lines[1].starts_with(&format!("main waits for main.1 to end at {}", place("joins"))), "{found}");
+    assert!(lines[2].starts_with("main.1 is parked and waits to be unparked"), "{found}");
+    assert_eq!(lines.len(), 3, "nobody waits in a circle: {found}");
 }
 
 #[test]
@@ -202,7 +201,7 @@ fn a_lock_held_at_exit_names_the_lock() {
         let other = thread::spawn(move || std::mem::forget(mutex.lock().unwrap()));
         other.join().unwrap();
     });
-    assert_eq!(found.message(), "main.1 ended while it held main/mutex#0");
+    assert_eq!(found.message(), "main.1 ended while it held mutex mutex");
 }
 
 #[test]
@@ -229,7 +228,7 @@ fn nondeterminism_gives_advice_and_no_replay_line() {
         "at step 1, after the same steps: main was to load main/atomic#0, but is about to store main/atomic#0";
     assert!(found.message().contains(difference), "{found}");
     assert!(found.message().contains("look for real time, random numbers"), "{found}");
-    assert!(!found.to_string().contains("replay it with"), "{found}");
+    assert!(!found.to_string().contains("ORDAIN_REPLAY"), "{found}");
 }
 
 #[test]
@@ -243,12 +242,9 @@ fn long_schedules_are_shortened_in_the_middle() {
     });
     assert_eq!(found.steps(), 501);
     let text = found.to_string();
-    let hidden =
-        text.lines().find_map(|l| l.trim().strip_prefix("... ")?.strip_suffix(" steps, all in the schedule file ..."));
-    let hidden: usize = hidden.expect("something is left out").parse().unwrap();
-    assert!(hidden > 0);
-    assert_eq!(text.lines().filter(|l| l.contains(" main  ")).count() + hidden, 501, "{text}");
-    assert!(text.contains("\n     0 main  update") && text.contains("\n   500 main  exit"), "{text}");
+    // Nobody else looks at the number, so only the end matters.
+    assert!(text.contains("500 steps\n") && text.contains(" 500    exit\n"), "{text}");
+    assert_eq!(found.story().steps.len(), 501, "all are in the story");
 }
 
 #[test]
@@ -266,5 +262,5 @@ fn the_report_says_how_much_it_rests_on() {
 fn check_panics_with_the_finding_and_the_report() {
     let text = panic_text(|| quiet().run(lost_update).expect_no_finding());
     assert!(text.starts_with("ordain found: panic\n"), "{text}");
-    assert!(text.contains("replay it with") && text.contains("finding: 1 of "), "{text}");
+    assert!(text.contains("\nreplay  ORDAIN_REPLAY=") && text.contains("finding: 1 of "), "{text}");
 }

@@ -46,7 +46,7 @@ const SOON: &[(FindingKind, &str, &[usize])] = &[
 #[test]
 fn soon_by_default() {
     for (kind, name, args) in SOON {
-        let count = executions(Check::new(), kind.clone(), name, args);
+        let count = executions(Check::new(), *kind, name, args);
         assert!(count < 100, "{name} {args:?}: {count}");
     }
 }
@@ -54,7 +54,7 @@ fn soon_by_default() {
 #[test]
 fn soon_with_a_budget() {
     for (kind, name, args) in SOON {
-        let count = executions(Check::new().max_executions(1000), kind.clone(), name, args);
+        let count = executions(Check::new().max_executions(1000), *kind, name, args);
         assert!(count < 100, "{name} {args:?}: {count}");
     }
 }

@@ -111,7 +111,7 @@ fn notify_one_for_two_waiters_leaves_one() {
         pair.1.notify_one();
         waiters.into_iter().for_each(|w| w.join().unwrap());
     });
-    assert!(found.message().contains("waits to be woken from main/condvar#"), "{found}");
+    assert!(found.message().contains("waits to be woken from condvar pair.1 at "), "{found}");
 }
 
 #[test]

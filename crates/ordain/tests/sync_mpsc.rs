@@ -89,7 +89,7 @@ fn waiting_for_a_message_that_nobody_sends_is_a_deadlock() {
         let _ = receiver.recv();
         drop(sender);
     });
-    assert!(found.message().starts_with("main waits to receive main/channel#0"), "{found}");
+    assert!(found.message().starts_with("main waits to receive channel receiver at "), "{found}");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_bounded_channel_blocks_when_full() {
         sender.send(2).unwrap();
         drop(receiver);
     });
-    assert!(found.message().starts_with("main waits to send main/channel#0"), "{found}");
+    assert!(found.message().starts_with("main waits to send channel sender at "), "{found}");
 }
 
 #[test]

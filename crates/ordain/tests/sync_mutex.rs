@@ -93,7 +93,7 @@ fn locking_twice_is_a_deadlock_with_oneself() {
         let _first = mutex.lock().unwrap();
         let _second = mutex.lock().unwrap();
     });
-    assert!(found.message().starts_with("main waits to lock main/mutex#"), "{found}");
+    assert!(found.message().starts_with("main waits to lock mutex mutex"), "{found}");
     assert!(found.message().contains(", held by itself at "), "{found}");
 }
 

@@ -6,7 +6,7 @@ use crate::Outcome;
 use crate::check::{self, plural, read_input};
 use crate::json;
 use crate::options::{self, Format};
-use crate::output::{self, printable, printable_lines};
+use crate::output::{self, printable};
 use crate::problem::Problem;
 use crate::replay_line::quote;
 use ordain_model::{Options, Schedule};
@@ -45,7 +45,7 @@ pub(super) fn replay(arguments: &Arguments, schedule: &Schedule) -> Result<Outco
     for _ in 0..arguments.times {
         tally.add(&check, schedule)?;
     }
-    output::tell(&printable_lines(&closing(&tally, arguments.times, schedule)));
+    output::tell(&closing(&tally, arguments.times, schedule));
     if arguments.format == Format::Json && (tally.shown > 0 || tally.departed == 0) {
         output::write_json(&json::Replay {
             version: json::VERSION,
@@ -132,16 +132,16 @@ fn closing(tally: &Tally, times: u32, schedule: &Schedule) -> String {
     let mut text = String::new();
     let found = schedule.get("found").unwrap_or_default();
     if let Some(finding) = &tally.finding {
-        let _ = writeln!(text, "{}\n", check::story(finding));
+        let _ = writeln!(text, "{}", check::story(finding, None));
         let kind = found.split(':').next().unwrap_or_default();
-        if !kind.is_empty() && kind != finding.kind.word() {
-            let _ = writeln!(text, "This is not what the schedule was made for: {found}\n");
+        if !kind.is_empty() && kind != finding.story.kind.word() {
+            let _ = writeln!(text, "This is not what the schedule was made for: {}\n", printable(found));
         }
     }
     let steps = plural(schedule.steps.len() as u64, "step");
     let _ = match (times, tally) {
         (1, Tally { shown: 1, finding: Some(finding), .. }) => {
-            writeln!(text, "finding: {} under this schedule of {steps}", finding.kind.word())
+            writeln!(text, "finding: {} under this schedule of {steps}", finding.story.kind.word())
         }
         (1, Tally { ended_well: 1, .. }) => {
             writeln!(text, "no finding: the program followed the schedule of {steps} and ended well")
@@ -211,6 +211,7 @@ impl Header<'_> {
             expected_status,
             patience: hang_time.map_or_else(Patience::default, check::patience),
             directory: None,
+            shrink_time: Duration::ZERO,
         })
     }
 

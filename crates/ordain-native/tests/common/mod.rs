@@ -104,6 +104,7 @@ pub fn check(path: &Path, arguments: &[String]) -> Check {
         expected_status: 0,
         patience: Patience { busy: Duration::from_millis(400), blocked: Duration::from_secs(5) },
         directory: None,
+        shrink_time: Duration::from_secs(5),
     }
 }
 

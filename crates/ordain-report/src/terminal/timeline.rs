@@ -8,8 +8,8 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 const NARROWEST: usize = 16;
 /// Space between columns.
 const GAP: usize = 2;
-/// Room that is kept for places, if there are any.
-const PLACE: usize = 24;
+/// What is left for places and the text of the source if columns need the rest.
+const PLACE: usize = 30;
 
 /// Draws the steps that matter.
 pub(super) fn draw(story: &Story, page: &mut Page) {
@@ -23,8 +23,11 @@ pub(super) fn draw(story: &Story, page: &mut Page) {
     threads.sort_unstable();
     threads.dedup();
     let digits = story.length.max(10).to_string().len();
-    let gutter = digits + 5;
-    let widths = widths(story, &threads, &shown, &last, page.look.width.saturating_sub(gutter + PLACE));
+    let gutter = digits + 6;
+    let room = page.look.width.saturating_sub(gutter);
+    // Rather shorter places than no columns.
+    let narrowest = threads.len() * (NARROWEST + GAP);
+    let widths = widths(story, &threads, &shown, &last, room.saturating_sub(PLACE).max(narrowest.min(room)));
     let Some(widths) = widths else {
         return list(story, &shown, &last, digits, page);
     };
@@ -39,7 +42,7 @@ pub(super) fn draw(story: &Story, page: &mut Page) {
     for step in &shown {
         omitted(step.number - next, digits, page);
         next = step.number + 1;
-        columns.row(&number(step, digits), step.switch, step.thread, &step.text, PLAIN, page);
+        columns.row(&number(step, digits), step.switch, &[(step.thread, &step.text)], PLAIN, page);
         if let Some(place) = &step.place {
             let room = page.look.width.saturating_sub(gutter + columns.total());
             let text = place.text.as_deref().unwrap_or_default();
@@ -48,8 +51,9 @@ pub(super) fn draw(story: &Story, page: &mut Page) {
         page.end();
     }
     omitted(story.length - next, digits, page);
-    for (thread, text) in &last {
-        columns.row(&format!("{:>digits$}", "x"), Switch::None, *thread, text, ALARM, page);
+    if !last.is_empty() {
+        let ends: Vec<(usize, &str)> = last.iter().map(|l| (l.0, l.1.as_str())).collect();
+        columns.row("x", Switch::None, &ends, ALARM, page);
         page.end();
     }
     legend(&shown, page);
@@ -124,13 +128,14 @@ impl Columns<'_> {
         self.widths.iter().map(|w| w + GAP).sum()
     }
 
-    fn row(&self, number: &str, switch: Switch, thread: usize, text: &str, style: anstyle::Style, page: &mut Page) {
+    /// A row with something in the columns of some threads.
+    fn row(&self, number: &str, switch: Switch, texts: &[(usize, &str)], style: anstyle::Style, page: &mut Page) {
         page.put(FAINT, &format!("  {number:>width$} ", width = self.digits));
         put_mark(switch, page);
         for (column, width) in self.threads.iter().zip(self.widths) {
-            let own = *column == thread;
-            let style = if style == PLAIN { thread_style(thread) } else { style };
-            page.put(if own { style } else { PLAIN }, &fit(if own { text } else { "" }, *width));
+            let style = if style == PLAIN { thread_style(*column) } else { style };
+            let text = texts.iter().find(|t| t.0 == *column).map_or("", |t| t.1);
+            page.put(if text.is_empty() { PLAIN } else { style }, &fit(text, *width));
             page.put(PLAIN, &" ".repeat(GAP));
         }
     }
@@ -138,9 +143,9 @@ impl Columns<'_> {
 
 fn put_mark(switch: Switch, page: &mut Page) {
     match switch {
-        Switch::None => page.put(PLAIN, "  "),
-        Switch::Free => page.put(PLAIN, "> "),
-        Switch::Preemption => page.put(BOLD, ">>"),
+        Switch::None => page.put(PLAIN, "   "),
+        Switch::Free => page.put(PLAIN, ">  "),
+        Switch::Preemption => page.put(BOLD, ">> "),
     }
 }
 
@@ -160,7 +165,6 @@ fn list(story: &Story, shown: &[&Step], last: &[(usize, String)], digits: usize,
     let line = |number: &str, switch: Switch, thread: usize, text: &str, style, page: &mut Page| {
         page.put(FAINT, &format!("  {number:>digits$} "));
         put_mark(switch, page);
-        page.put(PLAIN, " ");
         page.put(thread_style(thread), &fit(&name(story, thread), width));
         page.put(PLAIN, "  ");
         page.put(style, &clean(text));

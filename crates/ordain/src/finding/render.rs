@@ -3,42 +3,30 @@
 use super::{Context, FindingKind};
 use crate::rt::{Executor, location};
 use ordain_explore::Target;
-use ordain_model::describe::{self, Words};
-use ordain_model::execution::PlainKind;
-use ordain_model::{DataRace, Names, Site, ThreadId};
+use ordain_model::describe::{Place, Words};
+use ordain_model::{Names, Site, ThreadId};
+use ordain_report::Story;
+use ordain_report::terminal::{self, Look, Next};
 use std::fmt::Write;
-
-/// The name of a thread, with the one that its Builder gave it.
-pub(super) fn thread(executor: &Executor, thread: ThreadId) -> String {
-    let name = Target::names(executor).thread_name(thread);
-    match executor.given_name(thread) {
-        Some(given) => format!("{name} ({given:?})"),
-        None => name,
-    }
-}
 
 impl Words for Executor {
     fn names(&self) -> &Names {
         Target::names(self)
     }
 
-    fn thread(&self, id: ThreadId) -> String {
-        thread(self, id)
+    fn given(&self, id: ThreadId) -> Option<String> {
+        self.given_name(id).map(str::to_owned)
     }
 
-    fn place(&self, site: Site) -> Option<String> {
+    fn place(&self, site: Site) -> Option<Place> {
         place(site)
     }
 }
 
 /// The place of a site in the user's own sources. Destructors are called from inside std, which tells nothing.
-fn place(site: Site) -> Option<String> {
+fn place(site: Site) -> Option<Place> {
     let location = location(site).filter(|l| !l.file().starts_with("/rustc/"))?;
-    Some(format!("{}:{}:{}", location.file(), location.line(), location.column()))
-}
-
-fn at(site: Site) -> String {
-    place(site).map_or_else(String::new, |place| format!(" at {place}"))
+    Some(Place { file: location.file().to_owned(), line: location.line(), column: location.column() })
 }
 
 /// Where threads are that have gone on for too long: the places that the last steps went through.
@@ -57,51 +45,19 @@ pub(super) fn step_limit(executor: &Executor) -> String {
     }
     places.sort_by_key(|p| (p.0, std::cmp::Reverse(p.2)));
     for (who, site, times) in places {
-        let _ = write!(text, "\n{} {times} times{}", thread(executor, who), at(site));
+        let _ = write!(text, "\n{} {times} times{}", executor.thread(who), executor.at(site));
     }
     text
-}
-
-/// The two accesses of a data race.
-pub(super) fn race(executor: &Executor, race: &DataRace) -> String {
-    let access = |a: &ordain_model::execution::PlainAccess| {
-        let verb = if matches!(a.kind, PlainKind::Write(_)) { "writes" } else { "reads" };
-        format!("{} {verb}{}", thread(executor, a.thread), at(a.site))
-    };
-    format!(
-        "nothing orders these accesses to {}:\n{}\n{}",
-        Words::object(executor, race.cell),
-        access(&race.first),
-        access(&race.second)
-    )
 }
 
 /// The whole story of a finding.
-pub(super) fn finding(
-    executor: &Executor,
-    kind: &FindingKind,
-    message: &str,
-    context: &Context<'_>,
-    replay: &str,
-    trouble: Option<&str>,
-) -> String {
-    let execution = executor.execution();
-    let mut text = format!("ordain found: {}\n", kind.title());
-    for line in message.lines() {
-        let _ = writeln!(text, "  {line}");
-    }
-    let switches = match execution.context_switches() {
-        1 => "1 context switch".to_owned(),
-        n => format!("{n} context switches"),
-    };
-    let _ = writeln!(text, "\nsteps ({}, with {switches}, marked >):", execution.steps.len());
-    describe::steps(executor, execution, &mut text);
-    if let Some(trouble) = trouble {
-        let _ = writeln!(text, "\nThe schedule file could not be written ({trouble}).");
-    }
-    if context.number > 0 && *kind != FindingKind::Nondeterminism {
+pub(super) fn finding(story: &Story, context: &Context<'_>, replay: &str, trouble: Option<String>) -> String {
+    let trouble = trouble.map(|trouble| format!("The schedule file could not be written ({trouble})."));
+    let mut next = Next { commands: Vec::new(), trouble };
+    if context.number > 0 && story.kind != FindingKind::Nondeterminism {
         let quoted = replay.replace('\'', "'\\''");
-        let _ = writeln!(text, "\nreplay it with:\n  ORDAIN_REPLAY='{quoted}' cargo test {}", context.check);
+        let command = format!("ORDAIN_REPLAY='{quoted}' cargo test {}", context.check);
+        next.commands.push(("replay".to_owned(), command));
     }
-    text
+    terminal::finding(story, Look::PLAIN, &next)
 }

@@ -1,23 +1,23 @@
 //! Schedule files of findings.
 
-use super::FindingKind;
 use crate::rt::Executor;
 use ordain_explore::Target;
 use ordain_model::describe;
 use ordain_model::{Schedule, Step};
+use ordain_report::Story;
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The schedule of the first `steps` steps of the last execution, with its header.
-pub(super) fn schedule(executor: &Executor, check: &str, kind: &FindingKind, message: &str, steps: usize) -> Schedule {
+pub(super) fn schedule(executor: &Executor, check: &str, story: &Story, steps: usize) -> Schedule {
     let mut schedule = Schedule::default();
     let mut put = |key: &str, value: String| schedule.header.push((key.to_owned(), value));
     put("program", check.to_owned());
-    put("found", format!("{}: {}", kind.title(), message.lines().next().unwrap_or_default()));
-    put("level", "ordain types, sequential consistency".to_owned());
+    put("found", format!("{}: {}", story.kind.title(), story.headline));
+    put("level", super::LEVEL.to_owned());
     put("ordain", env!("CARGO_PKG_VERSION").to_owned());
     if let Some(fingerprint) = binary_fingerprint() {
         put("binary", format!("{fingerprint:016x}"));
@@ -46,7 +46,7 @@ fn read_fingerprint() -> Option<u64> {
     }
 }
 
-/// Writes the schedule to a file of its own, whole or not at all; gives its path.
+/// Writes the schedule to a file of its own; gives its path.
 pub(super) fn write(
     executor: &Executor,
     schedule: &Schedule,
@@ -58,22 +58,6 @@ pub(super) fn write(
     let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let name: String = check.replace("::", ".").chars().map(safe).collect();
     let directory = directory.join(if name.trim_matches('.').is_empty() { "check".to_owned() } else { name });
-    let tell = |what: &Path| {
-        let what = what.display().to_string();
-        move |error: std::io::Error| format!("{what}: {error}")
-    };
-    fs::create_dir_all(&directory).map_err(tell(&directory))?;
-    let path = directory.join(format!("finding-{number}.ordain"));
     let text = schedule.format(&mut |i| executor.execution().steps.get(i).map(|s| describe::step(executor, s)));
-    let partial = directory.join(format!(".finding-{number}.{}.partial", std::process::id()));
-    let written = fs::File::create(&partial).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    let result = written.and_then(|()| fs::rename(&partial, &path)).map_err(tell(&path));
-    if result.is_err() {
-        let _ = fs::remove_file(&partial);
-    }
-    // Whoever replays may be in another directory.
-    result.map(|()| fs::canonicalize(&path).unwrap_or(path))
+    ordain_report::store::write(&directory, &format!("finding-{number}.ordain"), text.as_bytes())
 }

@@ -1,0 +1,153 @@
+//! What a check tells a person: findings, verdict, and all that the verdict rests on.
+
+use crate::{look, output, replay_line};
+use ordain_explore::strategy::{Bound, Kind as Strategy};
+use ordain_native::{Check, Finding, LEVEL, Report, Verdict};
+use ordain_report::terminal::{self, Next};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The findings, and then the verdict with all that it rests on.
+pub(super) fn human(check: &Check, report: &Report, directory: Option<&Path>) -> String {
+    let mut findings = String::new();
+    for finding in &report.findings {
+        let _ = writeln!(findings, "{}", story(finding, directory));
+    }
+    let mut text = String::new();
+    let _ = writeln!(text, "{}", verdict(report));
+    let line = |text: &mut String, key: &str, value: &str| {
+        let _ = writeln!(text, "  {key:<10}{value}");
+    };
+    line(&mut text, "explored", &explored(check, report));
+    line(&mut text, "took", &took(report));
+    line(&mut text, "mode", &format!("{} ({})", report.mode.word(), report.mode_reason));
+    line(&mut text, "strategy", &strategy(check, report));
+    let (loud, quiet): (Vec<String>, Vec<String>) = notes(report).into_iter().partition(|note| is_loud(note));
+    for note in &quiet {
+        line(&mut text, "note", note);
+    }
+    for note in &loud {
+        let _ = writeln!(text, "\nWARNING: {note}");
+    }
+    // Findings are clean already, and may be in colour.
+    findings + &output::printable_lines(&text)
+}
+
+/// A finding, with the commands that show more of it as they can be typed here.
+pub(crate) fn story(finding: &Finding, directory: Option<&Path>) -> String {
+    let mut next = Next::default();
+    if let Some(file) = &finding.file {
+        next.commands.push(("replay".into(), replay_line::for_file(file)));
+    }
+    if let Some(directory) = directory {
+        next.commands.push(("report".into(), replay_line::report(directory)));
+    }
+    next.commands.push(("explain".into(), replay_line::explain(finding.story.kind)));
+    next.trouble = finding.trouble.as_ref().map(|error| {
+        format!(
+            "The schedule file could not be written ({error}). Name a directory that can be written to with --run-dir."
+        )
+    });
+    terminal::finding(&finding.story, look::of_errors(), &next)
+}
+
+/// What weakens the verdict, or what the user should know.
+pub(crate) fn notes(report: &Report) -> Vec<String> {
+    let mut notes = report.notes.clone();
+    if report.summary.threads <= 1 && report.verdict == Verdict::Verified {
+        notes.push("the program made no threads with this input, so there was nothing to explore".into());
+    }
+    notes
+}
+
+/// Notes that take the ground from under a verdict begin in capitals.
+fn is_loud(note: &str) -> bool {
+    note.split_whitespace().take(2).all(|word| word.chars().all(|c| c.is_ascii_uppercase()))
+}
+
+/// The verdict in a sentence.
+pub(crate) fn verdict(report: &Report) -> String {
+    let executions = plural(report.summary.executions, "execution");
+    match report.verdict {
+        Verdict::Verified => format!("verified at level {LEVEL}: holds if the program has no data races"),
+        Verdict::NoFinding => format!("no finding at level {LEVEL}: {}", report.meaning),
+        Verdict::Finding => {
+            let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.story.kind.word()).collect();
+            if let [kind] = kinds[..] {
+                return format!("finding: {kind} (after {executions})");
+            }
+            kinds.sort_unstable();
+            kinds.dedup();
+            format!("finding: {} different ones: {} (in {executions})", report.findings.len(), kinds.join(", "))
+        }
+    }
+}
+
+fn explored(check: &Check, report: &Report) -> String {
+    let summary = &report.summary;
+    let executions = plural(summary.executions, "execution");
+    let verified = report.verdict == Verdict::Verified;
+    let mut text = match classes(report) {
+        Some(1) if verified => format!("the only class of schedules, in {executions}"),
+        Some(classes) if verified => {
+            format!("all {} of schedules, in {executions}", plural_of(classes, "class", "classes"))
+        }
+        None if verified => format!("every class of schedules, in {executions}"),
+        _ => executions,
+    };
+    if summary.blocked > 0 {
+        let _ = write!(text, ", and {} cut short", summary.blocked);
+    }
+    let _ = write!(
+        text,
+        "; up to {} and {}",
+        plural(summary.threads as u64, "thread"),
+        plural(summary.depth as u64, "step")
+    );
+    if check.options.kind_time {
+        text.push_str("; in kind time, where waits expire only when nothing else can happen");
+    }
+    text
+}
+
+/// How many classes of schedules there are, if that is known.
+pub(crate) fn classes(report: &Report) -> Option<u64> {
+    // These run each class once; others run more, and so tell nothing.
+    let each_once = ["optimal", "source", "dpor"].contains(&report.strategy);
+    (report.summary.exhausted && each_once).then_some(report.summary.executions)
+}
+
+fn took(report: &Report) -> String {
+    let time = format!("{:.3} s, {:.3} s of processor time", report.wall.as_secs_f64(), report.cpu.as_secs_f64());
+    match rate(report) {
+        // The time of a finding is that of showing it again and of reading symbols.
+        Some(rate) if report.verdict != Verdict::Finding => format!("{time}: {rate:.0} executions per CPU second"),
+        _ => time,
+    }
+}
+
+/// Executions in a second of processor time, starting the program and confirming findings not included.
+pub(crate) fn rate(report: &Report) -> Option<f64> {
+    let seconds = report.exploring.as_secs_f64();
+    (seconds > 0.0).then(|| report.summary.executions as f64 / seconds)
+}
+
+fn strategy(check: &Check, report: &Report) -> String {
+    match check.bound {
+        Some(Bound::Preemptions(n)) => format!("{}, at most {}", report.strategy, plural(n.into(), "preemption")),
+        Some(Bound::Delays(n)) => format!("{}, at most {}", report.strategy, plural(n.into(), "delay")),
+        None if Strategy::by_name(report.strategy).is_some_and(|s| s.samples() || s == Strategy::Portfolio) => {
+            format!("{}, seed {}", report.strategy, check.seed)
+        }
+        None => report.strategy.to_owned(),
+    }
+}
+
+/// `1 thing`, `2 things`.
+pub(crate) fn plural(count: u64, thing: &str) -> String {
+    plural_of(count, thing, &format!("{thing}s"))
+}
+
+fn plural_of(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

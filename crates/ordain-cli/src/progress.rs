@@ -1,0 +1,177 @@
+//! How a run goes, while it goes: a line that is renewed in place on a terminal, lines now and then elsewhere; and Ctrl-C.
+//!
+//! The first Ctrl-C ends the run in order, with a verdict about what was done so far; the second ends it at once.
+
+use crate::check::plural;
+use crate::output;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ordain_native::{Observer, Progress};
+use ordain_report::Kind;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Runs that are over before that show nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Lines that are not renewed in place come at doubling intervals up to this.
+const MOST_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Shows how a run goes, and hears Ctrl-C.
+pub(crate) struct Live {
+    line: Line,
+    started: Instant,
+    stop: Arc<AtomicBool>,
+}
+
+enum Line {
+    /// Nothing is shown.
+    Quiet,
+    /// A line that is renewed in place.
+    Renewed(ProgressBar),
+    /// Lines now and then.
+    Periodic { next: Duration, interval: Duration },
+}
+
+impl Live {
+    /// Begins to listen; shows something after a second.
+    pub(crate) fn start(quiet: bool) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // The order matters: whoever asks a second time is heard before the first is noted. Without handlers the
+            // signal ends the command, as always.
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, stop.clone());
+            let _ = signal_hook::flag::register(signal, stop.clone());
+        }
+        let line = match () {
+            () if quiet => Line::Quiet,
+            () if io::stderr().is_terminal() => {
+                let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+                bar.set_style(
+                    ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
+                );
+                Line::Renewed(bar)
+            }
+            () => Line::Periodic { next: PATIENCE, interval: PATIENCE },
+        };
+        Self { line, started: Instant::now(), stop }
+    }
+
+    /// Takes the line away, so that the result can be written.
+    pub(crate) fn end(&self) {
+        if let Line::Renewed(bar) = &self.line {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn show(&mut self, text: impl FnOnce() -> String) {
+        let elapsed = self.started.elapsed();
+        if elapsed < PATIENCE {
+            return;
+        }
+        match &mut self.line {
+            Line::Quiet => {}
+            Line::Renewed(bar) => bar.set_message(text()),
+            Line::Periodic { next, interval } => {
+                if elapsed >= *next {
+                    *interval = (*interval * 2).min(MOST_INTERVAL);
+                    *next = elapsed + *interval;
+                    output::tell(&format!("{}\n", text()));
+                }
+            }
+        }
+    }
+}
+
+impl Observer for Live {
+    fn progress(&mut self, progress: &Progress) {
+        let stopping = self.is_stopped();
+        self.show(|| if stopping { "stopping ...".to_owned() } else { exploring(progress) });
+    }
+
+    fn shrinking(&mut self, kind: Kind, elapsed: Duration) {
+        self.show(|| format!("found a {kind}; making it smaller, {:.0} s", elapsed.as_secs_f64()));
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+}
+
+/// How far the search is, in a line.
+fn exploring(progress: &Progress) -> String {
+    let summary = &progress.summary;
+    let seconds = progress.elapsed.as_secs_f64();
+    let mut text = format!("{} {}", time(progress.elapsed), plural_large(summary.executions, "execution"));
+    if seconds > 0.0 {
+        let _ = write!(text, ", {} per second", large((summary.executions as f64 / seconds) as u64));
+    }
+    let _ = write!(text, ", {} deep", plural(summary.depth as u64, "step"));
+    if progress.findings > 0 {
+        let _ = write!(text, ", {}", plural(progress.findings as u64, "finding"));
+    }
+    if let Some(left) = left(progress) {
+        let _ = write!(text, ", at most {} left", time(left));
+    }
+    text
+}
+
+/// How long it can still take, by the limits that were given.
+fn left(progress: &Progress) -> Option<Duration> {
+    let by_time = progress.limit.map(|limit| limit.saturating_sub(progress.elapsed));
+    let by_count = progress.most.filter(|_| progress.summary.executions > 0).map(|most| {
+        let each = progress.elapsed.as_secs_f64() / progress.summary.executions as f64;
+        Duration::try_from_secs_f64(each * most.saturating_sub(progress.summary.executions) as f64)
+            .unwrap_or(Duration::MAX)
+    });
+    match (by_time, by_count) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// `12 s`, `3 min 4 s`, `2 h 10 min`.
+fn time(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+fn plural_large(count: u64, thing: &str) -> String {
+    format!("{} {thing}{}", large(count), if count == 1 { "" } else { "s" })
+}
+
+/// `1,234,567`.
+fn large(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordain_explore::Summary;
+
+    #[test]
+    fn the_line_says_what_one_wants_to_know() {
+        let summary = Summary { executions: 1_234_567, depth: 17, ..Summary::default() };
+        let mut progress = Progress { elapsed: Duration::from_secs(64), summary, findings: 0, most: None, limit: None };
+        assert_eq!(exploring(&progress), "1 min 4 s 1,234,567 executions, 19,290 per second, 17 steps deep");
+        (progress.findings, progress.limit) = (1, Some(Duration::from_secs(7300)));
+        assert!(exploring(&progress).ends_with("17 steps deep, 1 finding, at most 2 h 0 min left"));
+        progress.most = Some(2_469_134);
+        assert!(exploring(&progress).ends_with("at most 1 min 4 s left"));
+    }
+}

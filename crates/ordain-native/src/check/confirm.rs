@@ -1,0 +1,126 @@
+//! From what an execution showed to a finding: made smaller, shown again in a fresh process, described.
+
+use super::Problem;
+use super::run::Run;
+use crate::finding::{self, Finding, Noticed};
+use crate::target::Native;
+use ordain_explore::{Lowest, Plan, Preemptions, Target, prefix_of, shrink};
+use ordain_model::{Divergence, End};
+use ordain_report::{Kind, Shrunk};
+use ordain_wire::Mode;
+use std::time::Instant;
+
+/// More findings than this are not kept.
+const MOST_FINDINGS: usize = 100;
+
+impl Run<'_> {
+    /// Confirms what was noticed, and keeps it.
+    pub(super) fn keep(&mut self, noticed: Noticed) -> Result<(), Problem> {
+        self.noticed.push(noticed.clone());
+        let finding = self.confirm(noticed)?;
+        if self.findings.len() < MOST_FINDINGS {
+            self.findings.push(finding);
+        }
+        Ok(())
+    }
+
+    /// A plan could not be followed. If the program does the same again, it synchronises in ways that are not visible; if not, it
+    /// is not deterministic.
+    pub(super) fn explain_departure(&mut self, divergence: &Divergence) -> Result<String, Problem> {
+        let difference = self.check.difference(&self.native, divergence);
+        let mut steps = prefix_of(self.native.execution());
+        steps.truncate(divergence.step);
+        let mut fresh = self.native.fresh(Mode::Exec)?;
+        fresh.run(&mut Plan::follow(&steps, &mut Lowest));
+        if let Some(failure) = fresh.failure() {
+            return Err(failure.clone().into());
+        }
+        if let End::Diverged(again) = fresh.execution().end.clone() {
+            return Err(Problem::Nondeterminism {
+                step: again.step,
+                difference: self.check.difference(&fresh, &again),
+            });
+        }
+        Ok(difference)
+    }
+
+    /// Makes the schedule of what was noticed smaller, as far as time allows.
+    fn shrink(&mut self, noticed: &mut Noticed) -> Result<Option<Shrunk>, Problem> {
+        let limit = self.check.shrink_time;
+        // A hang takes seconds each time that it shows.
+        let worthwhile = noticed.prefix.len() > 1 && !matches!(noticed.kind, Kind::StepLimit | Kind::Livelock);
+        if limit.is_zero() || !worthwhile {
+            return Ok(None);
+        }
+        let mut target = self.native.fresh(self.native.mode())?;
+        let started = Instant::now();
+        let (kind, place, status) = (noticed.kind, noticed.place.clone(), self.check.expected_status);
+        let usual = if kind == Kind::Output { self.outputs.first() } else { None };
+        let mut shows = |native: &mut Native| {
+            let shown = match usual {
+                Some(usual) => finding::notice(native, status).or_else(|| finding::unlike(usual, native)),
+                None => finding::notice(native, status),
+            };
+            shown.is_some_and(|n| n.kind == kind && n.place == place)
+        };
+        let observer = &mut *self.observer;
+        let mut go_on = || {
+            let elapsed = started.elapsed();
+            observer.shrinking(kind, elapsed);
+            elapsed < limit && !observer.is_stopped()
+        };
+        let shrunk = shrink(&mut target, &noticed.prefix, &mut shows, &mut go_on);
+        if let Some(failure) = target.failure() {
+            return Err(failure.clone().into());
+        }
+        Ok(shrunk.map(|smaller| {
+            noticed.prefix = smaller.prefix;
+            Shrunk {
+                from: smaller.from,
+                executions: smaller.executions,
+                fewest: smaller.fewest,
+                stopped: smaller.stopped,
+            }
+        }))
+    }
+
+    /// Shows the finding in a fresh process and describes it.
+    fn confirm(&mut self, mut noticed: Noticed) -> Result<Finding, Problem> {
+        let found = noticed.clone();
+        let shrunk = self.shrink(&mut noticed)?;
+        match self.show_again(&noticed, shrunk)? {
+            Some(finding) => Ok(finding),
+            // What was made smaller in another mode must show in a fresh process too; if not, what was found is told as it is.
+            None if shrunk.is_some() => self.show_again(&found, None)?.ok_or_else(|| unconfirmed(&found)),
+            None => Err(unconfirmed(&found)),
+        }
+    }
+
+    fn show_again(&mut self, noticed: &Noticed, shrunk: Option<Shrunk>) -> Result<Option<Finding>, Problem> {
+        let mut fresh = self.native.fresh(Mode::Exec)?;
+        let mut policy = Preemptions::of(Lowest);
+        fresh.run(&mut Plan::follow(&noticed.prefix, &mut policy));
+        if let Some(failure) = fresh.failure() {
+            return Err(failure.clone().into());
+        }
+        let usual = self.outputs.first().filter(|_| noticed.kind == Kind::Output);
+        let again = match usual {
+            Some(usual) => finding::unlike(usual, &mut fresh),
+            None => finding::notice(&fresh, self.check.expected_status),
+        };
+        let Some(again) = again.filter(|again| again.kind == noticed.kind) else { return Ok(None) };
+        let context = finding::Context {
+            check: self.check,
+            number: self.findings.len() + 1,
+            preemptions: &policy.steps,
+            shrunk,
+            usual,
+        };
+        let again = Noticed { prefix: noticed.prefix.clone(), ..again };
+        Ok(Some(finding::describe(&mut fresh, &again, &context)))
+    }
+}
+
+fn unconfirmed(noticed: &Noticed) -> Problem {
+    Problem::Unconfirmed { kind: noticed.kind.word(), message: noticed.message.clone() }
+}

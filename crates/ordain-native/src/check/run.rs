@@ -1,0 +1,417 @@
+//! A check that runs: the search, inside the program's process where that works, and what it comes to.
+
+use super::{Check, LEVEL, Problem, Report};
+use crate::finding::{self, Finding, Noticed};
+use crate::observe::{Observer, Progress};
+use crate::target::{ModeChange, Native, Search};
+use ordain_explore::strategy::{Bound, Bounded, Kind as StrategyKind};
+use ordain_explore::{Coverage, Lowest, Plan, Strategy, Summary, Target, prefix_of, search};
+use ordain_model::End;
+use ordain_report::{Sample, Samples, Verdict};
+use ordain_wire::Mode;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Executions of a sampler if nothing else limits it.
+const DEFAULT_SAMPLES: u64 = 10_000;
+/// How long the search goes on before it is heard again.
+const TURN: Duration = Duration::from_millis(100);
+
+/// A check that runs.
+pub(super) struct Run<'a> {
+    pub(super) check: &'a Check,
+    pub(super) observer: &'a mut dyn Observer,
+    pub(super) native: Native,
+    kind: StrategyKind,
+    started: Instant,
+    /// Given up when only sampling is sound.
+    bound: Option<Bound>,
+    pub(super) findings: Vec<Finding>,
+    /// What was noticed, so that nothing is told twice.
+    pub(super) noticed: Vec<Noticed>,
+    notes: Vec<String>,
+    /// Outputs that were seen; the first is that of a run without a schedule, with which replays compare.
+    pub(super) outputs: Vec<[Vec<u8>; 2]>,
+    visible: usize,
+    spin_held: bool,
+    timed_out: bool,
+    exploring: Duration,
+    cpu: Duration,
+    progress: Samples,
+    interrupted: bool,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(check: &'a Check, observer: &'a mut dyn Observer) -> Result<Self, Problem> {
+        Ok(Self {
+            check,
+            observer,
+            started: Instant::now(),
+            cpu: processor_time(),
+            native: Native::new(check.launch.clone(), check.options, check.mode, check.patience)?,
+            kind: check.effective_strategy(),
+            bound: check.bound,
+            findings: Vec::new(),
+            noticed: Vec::new(),
+            notes: Vec::new(),
+            outputs: Vec::new(),
+            visible: 0,
+            spin_held: false,
+            timed_out: false,
+            exploring: Duration::ZERO,
+            progress: Samples::default(),
+            interrupted: false,
+        })
+    }
+
+    /// Does all of it.
+    pub(super) fn finish(mut self) -> Result<Report, Problem> {
+        self.run_twice()?;
+        let (summary, coverage, departed) = self.explore()?;
+        Ok(self.report(summary, coverage, departed))
+    }
+
+    /// Tells how far it is; `true` if it shall stop.
+    fn tell_progress(&mut self, total: &Summary) -> bool {
+        let progress = Progress {
+            elapsed: self.started.elapsed(),
+            summary: *total,
+            findings: self.findings.len(),
+            most: self.check.max_executions,
+            limit: self.check.max_time,
+        };
+        self.progress.add(Sample {
+            seconds: progress.elapsed.as_secs_f64(),
+            executions: total.executions,
+            findings: progress.findings,
+            estimate: None,
+        });
+        self.observer.progress(&progress);
+        self.interrupted |= self.observer.is_stopped();
+        self.interrupted
+    }
+    /// Runs the program twice under the same schedule: what differs then is not for exploration to find.
+    fn run_twice(&mut self) -> Result<(), Problem> {
+        self.native.run(&mut Plan::new(&[], &mut Lowest));
+        self.check_failure()?;
+        let first = prefix_of(self.native.execution());
+        if self.check.compare_output {
+            self.outputs.push([self.native.output(0), self.native.output(1)]);
+        }
+        let ended = self.native.aftermath().ended.clone();
+        self.native.run(&mut Plan::new(&first, &mut Lowest));
+        self.check_failure()?;
+        if let End::Diverged(divergence) = self.native.execution().end.clone() {
+            return Err(Problem::Nondeterminism {
+                step: divergence.step,
+                difference: self.check.difference(&self.native, &divergence),
+            });
+        }
+        let more = self.native.execution().steps.len().saturating_sub(first.len());
+        if more > 0 {
+            let difference = format!("it ended in one run and made {more} more in another");
+            return Err(Problem::Nondeterminism { step: first.len(), difference });
+        }
+        if self.native.aftermath().ended != ended {
+            let difference = format!("it ended in two ways: {ended:?} and {:?}", self.native.aftermath().ended);
+            return Err(Problem::Nondeterminism { step: first.len(), difference });
+        }
+        Ok(())
+    }
+
+    fn check_failure(&self) -> Result<(), Problem> {
+        self.native.failure().map_or(Ok(()), |failure| Err(failure.clone().into()))
+    }
+
+    fn make_strategy(&self) -> Box<dyn Strategy> {
+        match self.bound {
+            Some(bound) => Box::new(Bounded::new(bound)),
+            None => self.kind.make(self.check.seed, self.check.depth),
+        }
+    }
+
+    /// Explores; gives what was done, what that covers, and where the program departed from a plan, if it did.
+    fn explore(&mut self) -> Result<(Summary, Option<Coverage>, Option<String>), Problem> {
+        let (summary, coverage, departed) = match self.search_inside(Summary::default())? {
+            Some(explored) => explored,
+            None => {
+                let mut strategy = self.make_strategy();
+                let (summary, departed) = self.search(&mut *strategy, Summary::default())?;
+                (summary, summary.exhausted.then(|| strategy.coverage()), departed)
+            }
+        };
+        let Some(departed) = departed else { return Ok((summary, coverage, None)) };
+        if self.interrupted || (!self.findings.is_empty() && !self.check.keep_going) {
+            return Ok((summary, None, Some(departed)));
+        }
+        // The plan was made from what synchronisation calls tell, and that was not all: only sampling is sound now.
+        (self.kind, self.bound) = (StrategyKind::Random, None);
+        let summary = match self.search_inside(summary)? {
+            Some((summary, ..)) => summary,
+            None => self.search(&mut *self.make_strategy(), summary)?.0,
+        };
+        Ok((summary, None, Some(departed)))
+    }
+
+    /// Executions that are allowed, given what was done before.
+    fn most(&self, before: &Summary) -> u64 {
+        let samples = self.kind.samples() || before.executions > 0;
+        let unlimited = self.check.max_executions.is_none() && self.check.max_time.is_none();
+        match self.check.max_executions {
+            None if unlimited && samples => before.executions + DEFAULT_SAMPLES,
+            most => most.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Lets the process explore by itself. `None` if it cannot, or if the program destroys it: then it must be led step by step.
+    #[allow(clippy::type_complexity)]
+    fn search_inside(
+        &mut self,
+        before: Summary,
+    ) -> Result<Option<(Summary, Option<Coverage>, Option<String>)>, Problem> {
+        if self.native.mode() == Mode::Exec || self.check.compare_output {
+            return Ok(None);
+        }
+        let job = Search {
+            strategy: self.kind,
+            bound: self.bound,
+            seed: self.check.seed,
+            depth: self.check.depth,
+            expected_status: self.check.expected_status,
+        };
+        let most = self.most(&before);
+        let mut total = before;
+        let mut attempts = 0;
+        loop {
+            let left = self.check.max_time.map_or(TURN, |t| t.saturating_sub(self.started.elapsed()).min(TURN));
+            let Some(turn) = self.native.explore(&job, most - total.executions.min(most), left)? else {
+                // What was explored is lost with the process; findings are kept.
+                total = before;
+                attempts += 1;
+                if attempts > 3 {
+                    return Ok(None);
+                }
+                continue;
+            };
+            if turn.restarted {
+                total = before;
+            }
+            add(&mut total, &turn.summary);
+            let stopped = self.tell_progress(&total);
+            self.exploring += turn.cpu;
+            self.visible = self.visible.max(turn.visible);
+            self.spin_held |= turn.spin_held;
+            if let Some(divergence) = &turn.departure {
+                let departed = self.explain_departure(divergence)?;
+                self.native.stop_exploring();
+                return Ok(Some((total, None, Some(departed))));
+            }
+            let noticed = if turn.telling { finding::notice(&self.native, self.check.expected_status) } else { None };
+            if turn.telling && noticed.is_none() {
+                let message = format!("the process saw it end with {:?}", self.native.aftermath().ended);
+                return Err(Problem::Unconfirmed { kind: "misbehaviour", message });
+            }
+            if let Some(noticed) = noticed
+                && !self.noticed.iter().any(|n| n.is_like(&noticed))
+            {
+                self.keep(noticed)?;
+                if !self.check.keep_going {
+                    return Ok(Some((total, None, None)));
+                }
+            }
+            if turn.coverage.is_some() {
+                return Ok(Some((total, turn.coverage, None)));
+            }
+            if self.check.max_time.is_some_and(|t| self.started.elapsed() >= t) {
+                self.timed_out = true;
+                return Ok(Some((total, None, None)));
+            }
+            if total.executions >= most || stopped {
+                return Ok(Some((total, None, None)));
+            }
+        }
+    }
+
+    fn search(&mut self, strategy: &mut dyn Strategy, before: Summary) -> Result<(Summary, Option<String>), Problem> {
+        let most = self.most(&before);
+        let mut total = before;
+        let mut result = None;
+        let used = processor_time();
+        loop {
+            let (check, started, known) = (self.check, self.started, &self.noticed);
+            let round = Instant::now();
+            let mut turn_over = false;
+            let (outputs, visible, spin_held, timed_out) =
+                (&mut self.outputs, &mut self.visible, &mut self.spin_held, &mut self.timed_out);
+            let done = total.executions;
+            let mut interesting = None;
+            let summary = search(&mut self.native, strategy, &mut |native, summary| {
+                let execution = native.execution();
+                *visible = (*visible).max(execution.steps.iter().filter(|s| s.op.is_synchronisation()).count());
+                *spin_held |= execution.spin_held;
+                if matches!(execution.end, End::Cut) {
+                    return ControlFlow::Continue(());
+                }
+                let noticed = finding::notice(native, check.expected_status)
+                    .or_else(|| if check.compare_output { compare_output(native, outputs) } else { None });
+                if let Some(noticed) = noticed
+                    && !known.iter().any(|n| n.is_like(&noticed))
+                {
+                    interesting = Some(noticed);
+                    return ControlFlow::Break(());
+                }
+                if done + summary.executions >= most {
+                    return ControlFlow::Break(());
+                }
+                if summary.executions % 64 == 0 && check.max_time.is_some_and(|t| started.elapsed() >= t) {
+                    *timed_out = true;
+                    return ControlFlow::Break(());
+                }
+                turn_over = round.elapsed() >= TURN;
+                if turn_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            add(&mut total, &summary);
+            let stopped = self.tell_progress(&total);
+            self.check_failure()?;
+            if let End::Diverged(divergence) = self.native.execution().end.clone() {
+                result = Some(self.explain_departure(&divergence)?);
+                break;
+            }
+            match interesting {
+                Some(noticed) => self.keep(noticed)?,
+                None if turn_over && !stopped => continue,
+                None => break,
+            }
+            if stopped || !self.check.keep_going || summary.exhausted || total.executions >= most {
+                break;
+            }
+        }
+        // Processes that have ended count; of the one that still runs what it has used.
+        self.exploring += processor_time().saturating_sub(used);
+        Ok((total, result))
+    }
+
+    fn report(mut self, summary: Summary, coverage: Option<Coverage>, departed: Option<String>) -> Report {
+        // A few calls are little for a program in which others would be hidden.
+        let few = if self.check.binary.rust { 2 * summary.threads } else { 0 };
+        let blind = summary.threads > 1 && self.visible <= few;
+        let exhausted = coverage == Some(Coverage::Everything);
+        let verdict = match () {
+            () if !self.findings.is_empty() => Verdict::Finding,
+            () if exhausted && !blind => Verdict::Verified,
+            () => Verdict::NoFinding,
+        };
+        let classes = summary.executions;
+        let executions = ordain_report::terminal::plural(classes as usize, "execution");
+        let meaning = match verdict {
+            Verdict::Finding => format!("{} of {executions} misbehaved", self.findings.len()),
+            Verdict::Verified => format!(
+                "every class of schedules was explored ({classes}). Verified at level {LEVEL}: holds if the program has no data races"
+            ),
+            Verdict::NoFinding if exhausted => {
+                format!("there was almost nothing to explore: {executions} cover all that is visible")
+            }
+            Verdict::NoFinding if coverage == Some(Coverage::Bound) => {
+                format!("every class within the bound was explored ({classes})")
+            }
+            Verdict::NoFinding => format!("nothing was found in {executions}; what is left was not explored"),
+        };
+        if blind {
+            let advice = if self.check.binary.rust {
+                "Locks, channels and atomics of Rust's std work on memory directly, without calls; check such code with \
+                 the library ordain instead"
+            } else {
+                "It may synchronise by atomics or flags, which level sync does not see"
+            };
+            self.notes.push(format!(
+                "ALMOST NOTHING WAS VISIBLE: {} threads, but only {} synchronisation calls in an execution. {advice}",
+                summary.threads, self.visible
+            ));
+        }
+        if let Some(departed) = departed {
+            self.notes.push(format!(
+                "the program synchronises by memory that level sync does not see (atomics, flags): {departed}. The search went on \
+                 by random sampling, which proves nothing"
+            ));
+        }
+        if self.spin_held {
+            self.notes.push(format!(
+                "threads that wait in a loop were held after {} idle rounds; more rounds were not explored",
+                self.check.options.spin_bound
+            ));
+        }
+        if self.timed_out {
+            self.notes.push("the time was over".into());
+        }
+        if self.interrupted {
+            self.notes.push("it was stopped before its end".into());
+        }
+        if self.native.losses > 0 {
+            let processes = if self.native.losses == 1 { "1 process was" } else { "several processes were" };
+            let how = self.native.last_loss.as_deref().unwrap_or("nobody knows how");
+            self.notes.push(format!("{processes} lost and started again ({how})"));
+        }
+        Report {
+            verdict,
+            meaning,
+            notes: self.notes,
+            strategy: if self.bound.is_some() { "bounded" } else { self.kind.name() },
+            mode: self.native.mode(),
+            mode_reason: mode_reason(self.check.mode, &self.native.changes),
+            summary,
+            visible: self.visible,
+            findings: self.findings,
+            losses: self.native.losses,
+            exploring: self.exploring,
+            progress: self.progress.done(),
+            interrupted: self.interrupted,
+            wall: self.started.elapsed(),
+            cpu: {
+                drop(self.native);
+                processor_time().saturating_sub(self.cpu)
+            },
+        }
+    }
+}
+
+fn mode_reason(asked: Option<Mode>, changes: &[ModeChange]) -> String {
+    match (asked, changes.last()) {
+        (Some(_), _) => "asked for".into(),
+        (None, Some(change)) => format!("{} mode was left: {}", change.from.word(), change.reason),
+        (None, None) => "memory can be put back".into(),
+    }
+}
+
+fn add(total: &mut Summary, part: &Summary) {
+    total.executions += part.executions;
+    total.blocked += part.blocked;
+    total.steps += part.steps;
+    total.threads = total.threads.max(part.threads);
+    total.depth = total.depth.max(part.depth);
+    total.exhausted = part.exhausted;
+}
+
+/// Whether the output of the last execution differs from that of all others.
+fn compare_output(native: &mut Native, outputs: &mut Vec<[Vec<u8>; 2]>) -> Option<Noticed> {
+    let output = [native.output(0), native.output(1)];
+    if outputs.contains(&output) {
+        return None;
+    }
+    outputs.push(output);
+    finding::unlike(outputs.first()?, native)
+}
+
+/// Processor time of this process and its children that have ended.
+fn processor_time() -> Duration {
+    let of = |who| {
+        // SAFETY: fills in a structure of our own.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(who, &mut usage);
+            usage
+        };
+        let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+        time(usage.ru_utime) + time(usage.ru_stime)
+    };
+    of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
+}

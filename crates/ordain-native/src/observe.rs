@@ -1,0 +1,39 @@
+//! Whoever watches a check: is told how it goes, and can stop it.
+
+use ordain_explore::Summary;
+use ordain_report::Kind;
+use std::time::Duration;
+
+/// How far a check is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Time since it began.
+    pub elapsed: Duration,
+    /// What the search has done.
+    pub summary: Summary,
+    /// Findings so far.
+    pub findings: usize,
+    /// Executions after which it ends, if there is a limit.
+    pub most: Option<u64>,
+    /// Time after which it ends, if there is a limit.
+    pub limit: Option<Duration>,
+}
+
+/// Watches a check. It hears something about ten times a second.
+pub trait Observer {
+    /// The search has gone on.
+    fn progress(&mut self, progress: &Progress);
+    /// A finding is being made smaller.
+    fn shrinking(&mut self, _kind: Kind, _elapsed: Duration) {}
+    /// Whether the check shall end as it is.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody.
+pub(crate) struct Unobserved;
+
+impl Observer for Unobserved {
+    fn progress(&mut self, _progress: &Progress) {}
+}
