@@ -5,7 +5,9 @@
 //!
 //! | reader | file |
 //! |---|---|
+//! | people with a browser | [`html`] |
 
+pub mod html;
 mod kind;
 mod run;
 pub mod store;
