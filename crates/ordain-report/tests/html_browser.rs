@@ -352,9 +352,14 @@ fn narrow_windows_and_paper_show_everything_too() {
     browser.emulate("light", "print");
     browser.eval("window.dispatchEvent(new Event('beforeprint'))");
     let paper = browser.text("document.querySelector('.print-only').innerText");
-    assert!(paper.contains("refund”: start (preemption)"), "{paper}");
+    assert!(
+        paper.contains("refund”: start (preemption)") && paper.contains("lock alice.lock (waits for ever)"),
+        "{paper}"
+    );
     assert_eq!(browser.text("getComputedStyle(document.querySelector('.board')).display"), "none");
     browser.picture(&kept("paper.png"));
     browser.emulate("light", "");
+    browser.eval("window.dispatchEvent(new Event('afterprint'))");
+    assert!(browser.text(SELECTED).contains("lock bob.lock"), "after printing the timeline is as it was");
     is_clean(browser);
 }

@@ -63,6 +63,7 @@ function plural(number, noun, nouns = `${noun}s`) {
 /// A duration, with as many digits as one can use.
 function duration(seconds) {
   if (!Number.isFinite(seconds) || seconds < 0) return "?";
+  if (seconds === 0) return "0 s";
   if (seconds < 0.0005) return `${Math.round(seconds * 1e6)} µs`;
   if (seconds < 1) return `${Number((seconds * 1e3).toPrecision(3))} ms`;
   if (seconds < 120) return `${Number(seconds.toPrecision(3))} s`;

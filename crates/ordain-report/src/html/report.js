@@ -72,6 +72,7 @@ function report(run) {
   }));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   window.addEventListener("beforeprint", findings.beforePrint);
+  window.addEventListener("afterprint", redraw);
 }
 
 try {

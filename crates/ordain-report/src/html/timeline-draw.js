@@ -88,7 +88,7 @@ function drawTimeline(canvas, scene) {
 
   function arrow(from, to, strong) {
     const [x0, y0, x1, y1] = [laneX(model.events[from].thread), middle(from), laneX(model.events[to].thread), middle(to)];
-    if (x0 === undefined || x1 === undefined || Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) return;
+    if (x0 === undefined || x1 === undefined || x0 === x1 || Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) return;
     const side = x0 < x1 ? -1 : 1;
     const tip = [x1 + side * (radius + 2), y1];
     canvas.strokeStyle = canvas.fillStyle = strong ? colours.accent : colours.muted;

@@ -12,7 +12,8 @@ function timelineView(story, model, source) {
   let { rows, rowAt, preemptions } = timelineRows(story, model, state.focused, state.threads);
   let colours = null;
   let lanes = new Map();
-  let drawn = new Map();
+  let laidOut = null;
+  const drawn = new Map();
   let waiting = false;
 
   const canvas = h("canvas", { "aria-hidden": "true" });
@@ -43,22 +44,26 @@ function timelineView(story, model, source) {
   const laneName = (thread) => show(at(threads, thread, {}).given ?? at(threads, thread, {}).name ?? "?", 60);
   const describe = (index, most) => {
     const event = events[index];
-    return `${event.kind === "step" ? event.number : "·"}  ${laneName(event.thread)}  ${show(event.text, most)}`;
+    const mark = event.switch === "preemption" ? "◆ " : "";
+    return `${mark}${event.kind === "step" ? event.number : "·"}  ${laneName(event.thread)}  ${show(event.text, most)}`;
   };
   const isDim = (index) => state.objects.size > 0 && !events[index].objects.some((object) => state.objects.has(object));
 
   // ---- drawing ----
 
+  /// Gives the threads their lanes, anew only if that can have changed: scrolling must be cheap.
   function layout() {
-    const shown = threads.map((_, k) => k).filter((k) => state.threads.size === 0 || state.threads.has(k));
     const width = view.clientWidth;
+    const about = `${width} ${[...state.threads].join(" ")}`;
+    if (laidOut?.about === about) return laidOut;
+    const shown = threads.map((_, k) => k).filter((k) => state.threads.size === 0 || state.threads.has(k));
     const gutter = width < 480 ? 40 : 56;
     const room = Math.max(60, width < 480 ? width * 0.42 : Math.min(width - gutter - 260, width * 0.55));
     const lane = Math.min(76, room / Math.max(shown.length, 1));
     lanes = new Map(shown.map((thread, k) => [thread, gutter + (k + 0.5) * lane]));
     list.style.setProperty("--gutter", `${gutter}px`);
     list.style.setProperty("--lanes", `${lane * shown.length + 6}px`);
-    const longest = Math.min(12, Math.max(...shown.map((thread) => laneName(thread).length), 1)) * 7.5 + 8;
+    const longest = shown.reduce((most, thread) => Math.min(12, Math.max(most, laneName(thread).length)), 1) * 7.5 + 8;
     heads.classList.toggle("upright", lane < longest);
     heads.style.setProperty("--longest", `${longest}px`);
     heads.replaceChildren(...(lane < 11 ? [] : shown.map((thread) => {
@@ -67,12 +72,14 @@ function timelineView(story, model, source) {
       head.style.width = `${lane}px`;
       return head;
     })));
-    return { lane, textX: gutter + lane * shown.length + 8 };
+    laidOut = { about, lane, textX: gutter + lane * shown.length + 8 };
+    return laidOut;
   }
 
   function draw() {
     waiting = false;
-    if (!view.isConnected) return;
+    // On paper it is not there, and must be found again as it was.
+    if (view.clientWidth === 0) return;
     colours ??= palette(view);
     const { lane, textX } = layout();
     view.style.setProperty("--content", `${rows.length * Math.max(state.row, ZOOM.usual) + 10}px`);
@@ -372,7 +379,7 @@ function timelineView(story, model, source) {
     + "Page Up and Page Down, + and − or Ctrl with the wheel zoom, 0 shows everything, Enter opens the source, Escape comes back."));
   const element = h("section", { class: "timeline", "aria-label": "Timeline" },
     h("h4", {}, "Timeline"),
-    h("div", { class: "toolbar", role: "toolbar", "aria-label": "Timeline" },
+    h("div", { class: "toolbar", role: "group", "aria-label": "View" },
       h("div", { class: "segments", role: "group", "aria-label": "Which steps" }, matterButtons),
       h("div", { class: "segments zoom", role: "group", "aria-label": "Zoom" },
         button("−", "Zoom out", () => zoomBy(1 / ZOOM.factor)), zoomed, button("+", "Zoom in", () => zoomBy(ZOOM.factor)), button("Fit", "Show everything", fit)),
@@ -392,9 +399,13 @@ function timelineView(story, model, source) {
     /// Paper does not scroll: there the rows are a list.
     beforePrint() {
       const most = 400;
-      const lines = rows.slice(0, most).map((row) => (row < 0 ? ["…", `${plural(-row, "step")} not shown`, ""]
-        : [events[row].number, `${threadName(story, events[row].thread)}: ${show(events[row].text, 300)}${events[row].preempted !== null ? " (preemption)" : ""}`,
-          events[row].place ? shortPlace(events[row].place) : ""]));
+      const lines = rows.slice(0, most).map((row) => {
+        if (row < 0) return ["…", `${plural(-row, "step")} not shown`, ""];
+        const event = events[row];
+        const note = event.preempted !== null ? " (preemption)" : event.kind !== "step" ? ` (${event.outcome})` : "";
+        return [event.kind === "step" ? event.number : "", `${threadName(story, event.thread)}: ${show(event.text, 300)}${note}`,
+          event.place ? shortPlace(event.place) : ""];
+      });
       printed.replaceChildren(table(rows.length > most ? `The first ${most} rows of the timeline` : "Timeline", ["Step", "What", "Where"], lines));
     },
   };

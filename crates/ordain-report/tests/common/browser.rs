@@ -92,7 +92,7 @@ impl Browser {
         }
         let mut bytes = serde_json::to_vec(&message).expect("JSON");
         bytes.push(0);
-        self.input.write_all(&bytes).expect("chromium runs; scripts/setup installs it");
+        self.input.write_all(&bytes).expect("no way to tell chromium anything; scripts/setup installs it");
         loop {
             let answer = self.receive();
             if answer["id"] == json!(id) {
@@ -103,7 +103,7 @@ impl Browser {
     }
 
     fn receive(&mut self) -> Value {
-        let message = self.messages.recv_timeout(PATIENCE).expect("chromium answers; scripts/setup installs it");
+        let message = self.messages.recv_timeout(PATIENCE).expect("no answer from chromium; scripts/setup installs it");
         let parameters = &message["params"];
         match message["method"].as_str() {
             Some("Runtime.exceptionThrown") => self.complaints.push(parameters["exceptionDetails"].to_string()),
@@ -235,8 +235,9 @@ impl Browser {
         self.settle();
     }
 
-    /// A picture of the whole page.
+    /// A picture of the whole page, from its top.
     pub(crate) fn picture(&mut self, file: &Path) {
+        self.eval("scrollTo(0, 0)");
         let answer = self.call("Page.captureScreenshot", &json!({"format": "png", "captureBeyondViewport": true}));
         let bytes = BASE64_STANDARD.decode(answer["data"].as_str().unwrap_or_default()).expect("a picture");
         std::fs::write(file, bytes).expect("a place for the picture");

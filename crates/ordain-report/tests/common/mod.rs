@@ -276,16 +276,17 @@ pub(crate) fn long(steps: usize) -> Story {
             if taken { "let shard = self.lock();" } else { "drop(shard);" },
         )
     };
+    let owner = |turn: usize| (turn * 5 + turn / 7) % 8;
     for number in 0..steps {
         let (turn, taken) = (number / 2, number % 2 == 0);
-        let (who, lock) = ((turn * 5 + turn / 7) % 8, (turn * 3 + turn / 11) % 6);
+        let (who, lock) = (owner(turn), (turn * 3 + turn / 11) % 6);
         story.steps.push(Step {
             switch: match (taken, turn % 9) {
                 (true, 0) if number > 0 => Switch::Preemption,
                 (true, _) if number > 0 => Switch::Free,
                 _ => Switch::None,
             },
-            after: if taken && turn >= 11 { vec![(turn - 11) * 2 + 1] } else { Vec::new() },
+            after: if taken && turn >= 11 && who != owner(turn - 11) { vec![(turn - 11) * 2 + 1] } else { Vec::new() },
             matters: number % 100 < 4 || number + 10 > steps,
             ..step(
                 number,
