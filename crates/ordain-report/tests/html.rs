@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{HOSTILE, deadlock, hostile, long, output_difference, race, run};
+use common::{HOSTILE, deadlock, hostile, long, output_difference, philosophers, race, run};
 use ordain_report::{Run, html};
 
 /// The run that a page carries, read back as a browser reads it.
@@ -22,7 +22,7 @@ fn every_run_survives_in_its_page() {
         run(Vec::new()),
         verified,
         run(vec![hostile()]),
-        run(vec![long(10_000)]),
+        run(vec![philosophers(40), long(10_000)]),
     ] {
         assert!(carried(&html::render(&run)) == run, "{}", run.meaning);
     }

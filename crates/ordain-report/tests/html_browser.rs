@@ -8,7 +8,7 @@ mod browser;
 mod common;
 
 use browser::Browser;
-use common::{deadlock, hostile, long, output_difference, race, run};
+use common::{deadlock, hostile, long, output_difference, philosophers, race, run};
 use ordain_report::{Run, html};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,10 @@ const VIEW: &str = "document.querySelector('.view')";
 const SELECTED: &str = "document.querySelector('.row[aria-selected=true] .what')?.textContent ?? 'none'";
 const DETAIL: &str = "document.querySelector('.detail').innerText";
 const CANVAS: &str = "document.querySelector('.view canvas').toDataURL()";
+/// Boxes of the circle that lie on each other.
+const OVERLAPS: &str = "[...document.querySelectorAll('svg.circle rect')].map((e) => e.getBoundingClientRect()).flatMap((a, k, all) => \
+                        all.slice(k + 1).filter((b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)\
+                        .map((b) => [a.x, a.y, b.x, b.y]))";
 
 fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
@@ -332,11 +336,17 @@ fn hostile_text_is_shown_and_does_nothing() {
 
 #[test]
 fn narrow_windows_and_paper_show_everything_too() {
-    let mut browser = shown("narrow", &run(vec![deadlock(), race(), output_difference()]), NARROW);
-    for number in 1..=3 {
+    let mut browser = shown(
+        "narrow",
+        &run(vec![deadlock(), race(), output_difference(), philosophers(1), philosophers(7), philosophers(40)]),
+        NARROW,
+    );
+    for number in 1..=6 {
         browser.click(&format!("nav.findings li:nth-child({number}) button"));
         assert_eq!(browser.text("document.documentElement.scrollWidth"), "360", "finding {number}");
+        assert_eq!(browser.eval(OVERLAPS), json!([]), "boxes of finding {number}");
     }
+    assert!(browser.text("document.querySelector('.waiting').innerText").contains("40 threads wait for each other"));
     browser.click("nav.findings li:nth-child(1) button");
     browser.click("[data-focused=false]");
     browser.click("#event-11");

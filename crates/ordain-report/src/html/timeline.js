@@ -64,9 +64,10 @@ function timelineView(story, model, source) {
     list.style.setProperty("--gutter", `${gutter}px`);
     list.style.setProperty("--lanes", `${lane * shown.length + 6}px`);
     const longest = shown.reduce((most, thread) => Math.min(12, Math.max(most, laneName(thread).length)), 1) * 7.5 + 8;
+    heads.hidden = lane < 11;
     heads.classList.toggle("upright", lane < longest);
     heads.style.setProperty("--longest", `${longest}px`);
-    heads.replaceChildren(...(lane < 11 ? [] : shown.map((thread) => {
+    heads.replaceChildren(...(heads.hidden ? [] : shown.map((thread) => {
       const head = h("span", {}, laneName(thread));
       head.style.left = `${lanes.get(thread) - lane / 2}px`;
       head.style.width = `${lane}px`;

@@ -22,34 +22,47 @@ function edgeOf(box, toward) {
   return { x: box.x + dx * (scale + gap), y: box.y + dy * (scale + gap) };
 }
 
-/// A line with its name on the outer side.
-function circleEdge(from, to, bend, centre) {
+/// A line with its name beside it: outside of a circle, inside of two columns, above what joins the columns.
+function circleEdge(from, to, bend, centre, columns) {
   const middle = { x: (from.x + to.x) / 2 + bend, y: (from.y + to.y) / 2 };
   const [a, b] = bend === 0 ? [edgeOf(from, to), edgeOf(to, from)] : [edgeOf(from, middle), edgeOf(to, middle)];
   const label = from.waits ? (to.waits ? "joins" : "waits for") : "held by";
   const half = { x: (a.x + b.x + 2 * middle.x) / 4, y: (a.y + b.y + 2 * middle.y) / 4 };
-  const side = Math.sign(Math.round(half.x - centre.x));
-  const text = { x: half.x + 10 * side, y: half.y + 3 + 4 * Math.sign(half.y - centre.y),
-    "text-anchor": ["end", "middle", "start"][side + 1] };
+  const side = Math.sign(Math.round(half.x - centre.x)) * (columns ? -1 : 1);
+  const above = columns && side === 0 ? -12 : columns ? 0 : 4 * Math.sign(half.y - centre.y);
+  const text = { x: half.x + 10 * side, y: half.y + 4 + above, "text-anchor": ["end", "middle", "start"][side + 1] };
   return s("g", { class: from.waits ? "edge waits" : "edge holds" },
     s("path", { d: `M${a.x} ${a.y} Q${middle.x} ${middle.y} ${b.x} ${b.y}`, "marker-end": "url(#circle-head)" }),
     s("text", text, label));
 }
 
+/// Puts few nodes on a circle; more of them go down one column and up another one.
+function placeCircle(nodes, width, height, w, columns) {
+  const right = Math.ceil(nodes.length / 2);
+  nodes.forEach((node, k) => {
+    Object.assign(node, { w, h: 38 });
+    if (columns) {
+      const place = k < right ? k / (right - 1) : (nodes.length - 1 - k) / (nodes.length - right - 1);
+      node.x = k < right ? width - w / 2 - 4 : w / 2 + 4;
+      node.y = 26 + place * (height - 52);
+    } else {
+      const angle = (2 * Math.PI * k) / nodes.length - Math.PI / 2;
+      node.x = width / 2 + Math.cos(angle) * (width / 2 - w / 2 - 6);
+      node.y = height / 2 + Math.sin(angle) * (height / 2 - 26);
+    }
+  });
+}
+
 /// Threads are boxes with corners, locks have round ends; waiting is dashed, holding is not.
 function circleDrawing(story, model, width) {
   const nodes = circleNodes(story);
-  const w = Math.min(150, width / 2 - 20);
-  const height = nodes.length <= 2 ? 200 : Math.max(240, Math.min(560, 66 * Math.ceil(nodes.length / 2) + 60));
-  nodes.forEach((node, k) => {
-    const angle = (2 * Math.PI * k) / nodes.length - Math.PI / 2;
-    node.x = width / 2 + Math.cos(angle) * (width / 2 - w / 2 - 6);
-    node.y = height / 2 + Math.sin(angle) * (height / 2 - 26);
-    Object.assign(node, { w, h: 38 });
-  });
+  const columns = nodes.length > 4;
+  const w = Math.min(150, width / 2 - (columns ? 42 : 20));
+  const height = nodes.length <= 2 ? 200 : columns ? 78 * Math.ceil(nodes.length / 2) - 20 : 240;
+  placeCircle(nodes, width, height, w, columns);
   const edges = nodes.map((node, k) => {
     const next = nodes[(k + 1) % nodes.length];
-    return next === node ? null : circleEdge(node, next, nodes.length === 2 ? (k === 0 ? 90 : -90) : 0, { x: width / 2, y: height / 2 });
+    return next === node ? null : circleEdge(node, next, nodes.length === 2 ? (k === 0 ? 90 : -90) : 0, { x: width / 2, y: height / 2 }, columns);
   });
   const letters = Math.max(6, Math.floor(w / 8));
   const boxes = nodes.map((node) => {

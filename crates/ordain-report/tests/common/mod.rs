@@ -175,6 +175,31 @@ pub(crate) fn deadlock() -> Story {
     }
 }
 
+/// So many threads around a table, each with one fork.
+pub(crate) fn philosophers(count: usize) -> Story {
+    let fork = |k: usize| format!("fork[{}]", k % count);
+    Story {
+        threads: (0..count).map(|k| thread(&format!("main.{k}"), None, Some("lock"), Vec::new())).collect(),
+        objects: (0..count).map(|k| object(&fork(k), "mutex")).collect(),
+        steps: (0..count).map(|k| step(k, k, &format!("lock {}", fork(k)), &[k], None)).collect(),
+        length: count,
+        holds: (0..count).map(|k| Hold { object: k, thread: k, from: k, to: None, shared: false }).collect(),
+        waiting: Some(Waiting {
+            waiters: (0..count)
+                .map(|k| Waiter {
+                    thread: k,
+                    doing: format!("lock {}", fork(k + 1)),
+                    object: Some((k + 1) % count),
+                    for_threads: vec![(k + 1) % count],
+                    place: None,
+                })
+                .collect(),
+            cycle: (0..count).collect(),
+        }),
+        ..empty(Kind::Deadlock, "Each waits for the fork of the next")
+    }
+}
+
 /// A counter that is not protected.
 pub(crate) fn race() -> Story {
     let file = "src/counter.rs";
