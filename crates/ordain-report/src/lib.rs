@@ -6,7 +6,9 @@
 //! | reader | file |
 //! |---|---|
 //! | a person at a terminal | [`terminal`] |
+//! | people with a browser | [`html`] |
 
+pub mod html;
 mod kind;
 mod run;
 mod source;
