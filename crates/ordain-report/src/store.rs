@@ -56,6 +56,8 @@ pub fn read_run(directory: &Path) -> Result<Run, String> {
     let run: Run = serde_json::from_slice(&text).map_err(|e| tell(&e))?;
     match run.version {
         Run::VERSION => Ok(run),
-        other => Err(tell(&format!("made by another version of Ordain (record {other}, this one reads {})", Run::VERSION))),
+        other => {
+            Err(tell(&format!("made by another version of Ordain (record {other}, this one reads {})", Run::VERSION)))
+        }
     }
 }
