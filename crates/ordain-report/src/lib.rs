@@ -5,7 +5,9 @@
 //!
 //! | reader | file |
 //! |---|---|
+//! | people who meet a kind of finding for the first time | [`explain`](mod@explain) |
 
+pub mod explain;
 mod kind;
 mod run;
 pub mod store;
