@@ -5,16 +5,23 @@
 //!
 //! | reader | file |
 //! |---|---|
+//! | pages of test results in CI systems: JUnit XML | [`junit`] |
 //! | people who meet a kind of finding for the first time | [`explain`](mod@explain) |
 
 pub mod explain;
+pub mod junit;
 mod kind;
+mod places;
+mod plain;
 mod run;
 pub mod store;
 mod story;
+mod unchecked;
+mod when;
 
 pub use kind::{Kind, Verdict};
 pub use run::{Branch, Estimate, Run, Sample};
 pub use story::{
     Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Size, Step, Story, Switch, Thread, Waiter, Waiting,
 };
+pub use unchecked::Unchecked;
