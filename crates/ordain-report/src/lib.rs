@@ -6,6 +6,7 @@
 //! | reader | file |
 //! |---|---|
 //! | pages of test results in CI systems: JUnit XML | [`junit`] |
+//! | code scanning pages and editors: SARIF | [`sarif`] |
 //! | people who meet a kind of finding for the first time | [`explain`](mod@explain) |
 
 pub mod explain;
@@ -14,9 +15,11 @@ mod kind;
 mod places;
 mod plain;
 mod run;
+pub mod sarif;
 pub mod store;
 mod story;
 mod unchecked;
+mod uri;
 mod when;
 
 pub use kind::{Kind, Verdict};
