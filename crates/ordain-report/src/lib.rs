@@ -7,11 +7,13 @@
 //! |---|---|
 //! | pages of test results in CI systems: JUnit XML | [`junit`] |
 //! | code scanning pages and editors: SARIF | [`sarif`] |
+//! | trace viewers: Perfetto, `chrome://tracing` | [`perfetto`] |
 //! | people who meet a kind of finding for the first time | [`explain`](mod@explain) |
 
 pub mod explain;
 pub mod junit;
 mod kind;
+pub mod perfetto;
 mod places;
 mod plain;
 mod run;
