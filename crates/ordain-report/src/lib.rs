@@ -9,6 +9,7 @@
 //! | code scanning pages and editors: SARIF | [`sarif`] |
 //! | trace viewers: Perfetto, `chrome://tracing` | [`perfetto`] |
 //! | people who meet a kind of finding for the first time | [`explain`](mod@explain) |
+//! | other programs: JSON | [`store`], as `docs/run.schema.json` says |
 
 pub mod explain;
 pub mod junit;
