@@ -6,6 +6,7 @@
 mod check;
 mod demo;
 mod doctor;
+mod explain;
 mod json;
 mod options;
 mod output;
@@ -50,6 +51,8 @@ enum Command {
     Replay(replay::Arguments),
     /// Tells what this system offers for checking programs, and how to get what is missing
     Doctor(doctor::Arguments),
+    /// Explains a kind of finding: what it means, why tests miss it, how to fix it
+    Explain(explain::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Show(arguments) => (show::run(arguments), Format::Human),
         Command::Replay(arguments) => (replay::run(arguments), arguments.format),
         Command::Doctor(arguments) => (doctor::run(arguments), arguments.format),
+        Command::Explain(arguments) => (explain::run(arguments), Format::Human),
     };
     match result {
         Ok(Outcome::Clean) => ExitCode::SUCCESS,

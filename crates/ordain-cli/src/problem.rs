@@ -55,6 +55,10 @@ pub(crate) enum Problem {
     #[error("there is no demo program called `{name}`")]
     #[diagnostic(help("the demo programs are {known}"))]
     UnknownDemo { name: String, known: String },
+    /// There is no such kind of finding.
+    #[error("there is no kind of finding called `{code}`")]
+    #[diagnostic(help("{}the kinds are {known}", nearest.map_or_else(String::new, |near| format!("did you mean `{near}`? "))))]
+    UnknownKind { code: String, nearest: Option<&'static str>, known: String },
     /// The program cannot be run.
     #[error("cannot run {command}")]
     #[diagnostic(help("install it, or set the variable CARGO to where it is"))]
