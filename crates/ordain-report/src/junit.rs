@@ -115,7 +115,9 @@ fn finding(check: &str, index: usize, story: &Story, seconds: f64) -> Case {
             format!("{check}: {}{at}", story.kind)
         }
     };
-    let (kind, message, body) = (story.kind.word(), story.headline.clone(), plain::story(story));
+    // A headline may introduce the details, which are in the body.
+    let message = story.headline.trim_end_matches(':').to_owned();
+    let (kind, body) = (story.kind.word(), plain::story(story));
     let status = match story.kind {
         Kind::Nondeterminism => Status::Error { kind, message, body },
         _ => Status::Failed { kind, message, body },

@@ -270,7 +270,8 @@ fn hands_over(before: &Step, step: &Step) -> Option<&'static str> {
         _ => {}
     }
     // Who got nothing was handed nothing.
-    let failed = step.outcome.as_deref().is_some_and(|outcome| matches!(outcome, "failed" | "timed out"));
+    let in_vain = ["failed", "timed out", "spurious wake-up", "interrupted", "would deadlock"];
+    let failed = step.outcome.as_deref().is_some_and(|outcome| in_vain.contains(&outcome));
     if failed || !before.objects.iter().any(|object| step.objects.contains(object)) {
         return None;
     }

@@ -1,6 +1,6 @@
 //! A story as plain text: no colours, no width. What other formats have as the body of a finding.
 
-use crate::story::{Step, Story, Switch};
+use crate::story::{Step, Story, Switch, Waiter};
 use std::fmt::Write as _;
 
 /// Steps shown of a long story: the first and the last ones.
@@ -38,19 +38,20 @@ pub(crate) fn object(story: &Story, index: usize) -> String {
     story.objects.get(index).map_or_else(|| format!("object {index}"), |object| object.name.clone())
 }
 
-/// What a waiting thread waits to do, as a sentence without its thread: `waits to lock queue.lock, held by main`.
-pub(crate) fn waits(story: &Story, waiter: &crate::story::Waiter) -> String {
-    let mut text = format!("waits to {}", waiter.doing);
-    // A thread that is joined is named by what the waiter does.
-    if waiter.object.is_some() && !waiter.for_threads.is_empty() {
-        let holders: Vec<String> = waiter
-            .for_threads
-            .iter()
-            .map(|&index| if index == waiter.thread { "itself".to_owned() } else { thread(story, index) })
-            .collect();
-        let _ = write!(text, ", held by {}", holders.join(" and "));
+/// What a waiting thread waits for, as a sentence without its thread: `waits to lock queue.lock, held by main`.
+pub(crate) fn waits(story: &Story, waiter: &Waiter) -> String {
+    let doing = waiter.doing.as_str();
+    match doing.split_once(' ') {
+        None if doing == "park" => "is parked and waits to be unparked".to_owned(),
+        Some(("woken", queue)) => format!("waits to be woken from {queue}"),
+        Some(("join", other)) => format!("waits for {other} to end"),
+        _ if waiter.for_threads.is_empty() => format!("waits to {doing}"),
+        _ => {
+            let name = |index: usize| if index == waiter.thread { "itself".to_owned() } else { thread(story, index) };
+            let holders: Vec<String> = waiter.for_threads.iter().map(|&index| name(index)).collect();
+            format!("waits to {doing}, held by {}", holders.join(" and "))
+        }
     }
-    text
 }
 
 /// The access of a race, as a sentence: `main.1 writes counter`.
@@ -65,10 +66,13 @@ pub(crate) fn access(story: &Story, which: usize) -> Option<String> {
 pub(crate) fn story(story: &Story) -> String {
     let mut text = format!("{}: {}\n", story.kind, story.headline);
     for line in &story.details {
-        let _ = writeln!(text, "{line}");
+        let _ = writeln!(text, "  {line}");
     }
-    waiting(story, &mut text);
-    race(story, &mut text);
+    // Details, if there are any, say the same.
+    if story.details.is_empty() {
+        waiting(story, &mut text);
+        race(story, &mut text);
+    }
     threads(story, &mut text);
     steps(story, &mut text);
     outputs(story, &mut text);

@@ -9,7 +9,7 @@ use crate::kind::Kind;
 use crate::places;
 use crate::plain;
 use crate::run::Run;
-use crate::story::{Frame, Hold, Place, Step, Story};
+use crate::story::{Frame, Hold, Place, Step, Story, Thread};
 use crate::unchecked::Unchecked;
 use crate::uri::{self, Uri};
 use crate::when;
@@ -22,6 +22,9 @@ use twox_hash::XxHash3_128;
 const BASE: &str = "%SRCROOT%";
 /// The name of our fingerprint, with its version.
 const FINGERPRINT: &str = "ordainFinding/v1";
+
+/// Steps in the flows of a finding: what code scanning shows; it refuses files with many more.
+const MOST_STEPS: usize = 1_000;
 
 /// The findings of the runs as a SARIF log. Files below `root` are named relative to it.
 pub fn render(runs: &[Run], root: Option<&Path>) -> String {
@@ -222,7 +225,7 @@ fn location(place: &Place, root: Option<&Path>) -> Value {
 /// Each thread's stack at the end.
 fn stacks(story: &Story, root: Option<&Path>) -> Vec<Value> {
     let threads = story.threads.iter().enumerate().filter(|(_, thread)| !thread.frames.is_empty());
-    let stack = |(index, thread): (usize, &crate::story::Thread)| {
+    let stack = |(index, thread): (usize, &Thread)| {
         let doing = thread.doing.as_ref().map_or_else(String::new, |doing| format!(", about to {doing}"));
         let frames: Vec<Value> = thread.frames.iter().map(|frame| self::frame(frame, index, root)).collect();
         json!({"message": text(&format!("{}{doing}", plain::thread(story, index))), "frames": frames})
@@ -246,10 +249,16 @@ fn frame(frame: &Frame, thread: usize, root: Option<&Path>) -> Value {
 }
 
 /// The steps, one flow for each thread; their order among each other is the execution order. Steps whose place is not
-/// known are left out: readers refuse locations without a file.
+/// known are left out: readers refuse locations without a file. Of many steps, those that matter and the last ones stay.
 fn flows(story: &Story, root: Option<&Path>) -> Vec<Value> {
-    let flow = |(index, thread): (usize, &crate::story::Thread)| {
-        let steps = story.steps.iter().filter(|step| step.thread == index);
+    let placed: Vec<&Step> = story.steps.iter().filter(|step| step.place.is_some()).collect();
+    let mattering = placed.iter().filter(|step| step.matters).count();
+    let last = placed.len().saturating_sub(MOST_STEPS.saturating_sub(mattering));
+    let stays = |(index, step): &(usize, &Step)| *index >= last || step.matters;
+    let kept: Vec<&Step> = placed.into_iter().enumerate().filter(stays).map(|(_, step)| step).collect();
+    let kept = &kept[kept.len().saturating_sub(MOST_STEPS)..];
+    let flow = |(index, thread): (usize, &Thread)| {
+        let steps = kept.iter().filter(|step| step.thread == index);
         let locations: Vec<Value> = steps.filter_map(|step| flow_location(story, step, root)).collect();
         let name = plain::thread(story, index);
         (!locations.is_empty()).then(|| json!({"id": thread.name, "message": text(&name), "locations": locations}))

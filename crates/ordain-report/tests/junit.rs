@@ -120,8 +120,10 @@ fn a_failure_tells_the_story_and_how_to_replay_it() {
 }
 
 #[test]
-fn a_file_name_with_spaces_can_be_pasted_into_a_shell() {
+fn headlines_end_and_commands_can_be_pasted_into_a_shell() {
     let text = junit::render(&[common::found(vec![common::race()])]);
+    let message = parse(&text).descendants().find_map(|node| node.attribute("message").map(str::to_owned));
+    assert_eq!(message.as_deref(), Some("nothing orders these accesses to counter"));
     assert!(parse(&text).descendants().any(|node| {
         node.text().is_some_and(|text| text.contains("  ordain replay '.ordain/counter/two writers.ordain'\n"))
     }));

@@ -121,7 +121,7 @@ fn a_deadlock_shows_steps_locks_and_waits() {
         [
             "main: spawn main.1 @0+1",
             "main: spawn main.2 @1+1",
-            "main: waits to join main.1 @2+3",
+            "main: waits for main.1 to end @2+3",
             "main.1: lock accounts[0].lock @2+1",
             "main.1: waits to lock accounts[1].lock, held by main.2 @3+2",
             "main.2: lock accounts[1].lock @3+1",
@@ -137,7 +137,7 @@ fn a_deadlock_shows_steps_locks_and_waits() {
         [
             "main: preempted by main.1 @2",
             "main.1: preempted by main.2 @3",
-            "main.2: deadlock: no thread can go on: main.1 and main.2 wait for each other @4",
+            "main.2: deadlock: main.1 and main.2 wait for each other @4",
         ]
     );
     assert_eq!(arrows(&events), [(0, 2, "spawn".to_owned()), (1, 3, "spawn".to_owned())]);
@@ -192,6 +192,22 @@ fn every_kind_of_hand_over_has_an_arrow() {
         };
         story.steps = vec![step(0, 0, first, vec![]), step(1, 1, second, vec![0])];
         assert_eq!(arrows(&events(&story)).len(), usize::from(expected), "{first} {second}");
+    }
+}
+
+#[test]
+fn every_way_to_wait_is_a_sentence() {
+    for (doing, expected) in [
+        ("woken changed", "main.1: waits to be woken from changed"),
+        ("park", "main.1: is parked and waits to be unparked"),
+        ("join main", "main.1: waits for main to end"),
+        ("lock a", "main.1: waits to lock a, held by main and itself"),
+    ] {
+        let mut story = common::output();
+        let waiter = Waiter { thread: 1, doing: doing.to_owned(), for_threads: vec![0, 1], ..Waiter::default() };
+        story.waiting = Some(Waiting { waiters: vec![waiter], cycle: Vec::new() });
+        let slices = shown(&events(&story), 1, "X");
+        assert!(slices.contains(&format!("{expected} @6+1")), "{slices:?}");
     }
 }
 

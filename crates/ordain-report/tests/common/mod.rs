@@ -107,7 +107,14 @@ pub fn deadlock() -> Story {
         ]
     };
     Story {
-        details: vec!["main.1 and main.2 wait for each other".to_owned()],
+        details: vec![
+            "main waits for main.1 to end at transfer.c:33".to_owned(),
+            "main.1 holds accounts[0].lock and waits to lock accounts[1].lock, held by main.2 at transfer.c:13"
+                .to_owned(),
+            "main.2 holds accounts[1].lock and waits to lock accounts[0].lock, held by main.1 at transfer.c:13"
+                .to_owned(),
+            "circle: main.1 -> main.2 -> main.1".to_owned(),
+        ],
         threads: vec![
             thread(
                 "main",
@@ -141,7 +148,7 @@ pub fn deadlock() -> Story {
         outputs: ["moving 5 & 7 <euro>\n".to_owned(), String::new()],
         size: Size { preemptions: 2, steps: 4, switches: 2 },
         schedule: Some(".ordain/transfer/finding-1.ordain".to_owned()),
-        ..bare(Kind::Deadlock, "no thread can go on: main.1 and main.2 wait for each other")
+        ..bare(Kind::Deadlock, "main.1 and main.2 wait for each other")
     }
 }
 
@@ -198,7 +205,7 @@ pub fn race() -> Story {
         }),
         size: Size { preemptions: 1, steps: 4, switches: 2 },
         schedule: Some(".ordain/counter/two writers.ordain".to_owned()),
-        ..bare(Kind::DataRace, "main.1 and main write counter, and nothing orders the two")
+        ..bare(Kind::DataRace, "nothing orders these accesses to counter:")
     }
 }
 
