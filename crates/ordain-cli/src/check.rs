@@ -6,6 +6,7 @@ mod record;
 mod told;
 
 use crate::Outcome;
+use crate::exports::Exports;
 use crate::json;
 use crate::options::{self, Format};
 use crate::output;
@@ -108,6 +109,8 @@ pub(crate) struct Arguments {
     /// Show no progress
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    exports: Exports,
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
@@ -140,13 +143,22 @@ impl From<ModeName> for Mode {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
-    let check = prepare(arguments)?;
+    let result = prepare(arguments).and_then(|check| run_check(arguments, &check));
+    if let Err(problem) = &result {
+        let program: Vec<String> = json::lossy(&arguments.command);
+        arguments.exports.write_trouble(&program.join(" "), problem)?;
+    }
+    result
+}
+
+fn run_check(arguments: &Arguments, check: &Check) -> Result<Outcome, Problem> {
     let mut live = Live::start(arguments.quiet);
     let report = check.run_watched(&mut live);
     live.end();
     let report = report.map_err(|problem| Problem::Native { problem })?;
-    let kept = record::keep(&check, &report);
-    output::tell(&told::human(&check, &report, kept.as_deref().ok()));
+    let run = record::run(check, &report);
+    let kept = record::keep(check, &run);
+    output::tell(&told::human(check, &report, kept.as_deref().ok()));
     if let Err(error) = &kept {
         output::tell(&format!(
             "  note      the record of the run could not be written ({})\n",
@@ -154,8 +166,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
         ));
     }
     if arguments.format == Format::Json {
-        output::write_json(&json::Check::new(&check, &report))?;
+        output::write_json(&json::Check::new(check, &report))?;
     }
+    arguments.exports.write(&[run])?;
     Ok(if report.verdict == Verdict::Finding { Outcome::Finding } else { Outcome::Clean })
 }
 

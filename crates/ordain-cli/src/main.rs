@@ -6,6 +6,8 @@
 mod check;
 mod demo;
 mod doctor;
+mod explain;
+mod exports;
 mod json;
 mod look;
 mod options;
@@ -14,6 +16,7 @@ mod problem;
 mod progress;
 mod replay;
 mod replay_line;
+mod report;
 mod schedule_file;
 mod show;
 
@@ -50,8 +53,12 @@ enum Command {
     Show(show::Arguments),
     /// Runs the program or the test that a schedule file belongs to, under that schedule
     Replay(replay::Arguments),
+    /// Makes a report of a run, for a browser or for other tools
+    Report(report::Arguments),
     /// Tells what this system offers for checking programs, and how to get what is missing
     Doctor(doctor::Arguments),
+    /// Explains a kind of finding: what it means, why tests miss it, how to fix it
+    Explain(explain::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -63,7 +70,9 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => (demo::run(arguments), Format::Human),
         Command::Show(arguments) => (show::run(arguments), Format::Human),
         Command::Replay(arguments) => (replay::run(arguments), arguments.format),
+        Command::Report(arguments) => (report::run(arguments), Format::Human),
         Command::Doctor(arguments) => (doctor::run(arguments), arguments.format),
+        Command::Explain(arguments) => (explain::run(arguments), Format::Human),
     };
     match result {
         Ok(Outcome::Clean) => ExitCode::SUCCESS,

@@ -55,6 +55,10 @@ pub(crate) enum Problem {
     #[error("there is no demo program called `{name}`")]
     #[diagnostic(help("the demo programs are {known}"))]
     UnknownDemo { name: String, known: String },
+    /// There is no such kind of finding.
+    #[error("there is no kind of finding called `{code}`")]
+    #[diagnostic(help("{}the kinds are {known}", nearest.map_or_else(String::new, |near| format!("did you mean `{near}`? "))))]
+    UnknownKind { code: String, nearest: Option<&'static str>, known: String },
     /// The program cannot be run.
     #[error("cannot run {command}")]
     #[diagnostic(help("install it, or set the variable CARGO to where it is"))]
@@ -136,6 +140,24 @@ pub(crate) enum Problem {
     #[error("what is behind `--` is for cargo, and {} is the schedule of a program", path.display())]
     #[diagnostic(help("leave it out: the schedule has the program's arguments"))]
     OnlyForTests { path: PathBuf },
+    /// There is no record of a run.
+    #[error("{} is not the directory of a run: {reason}", directory.display())]
+    #[diagnostic(help(
+        "`ordain check` prints the directory that it writes to: .ordain/PROGRAM unless --run-dir names another"
+    ))]
+    NoRun { directory: PathBuf, reason: String },
+    /// There are no runs at all.
+    #[error("there is no run in .ordain here")]
+    #[diagnostic(help("name the run directory, or run `ordain check -- PROGRAM` first"))]
+    NoRuns,
+    /// A file for another tool cannot be written.
+    #[error("cannot write {}: {reason}", path.display())]
+    #[diagnostic(help("is the disk full, or the directory not yours? Name another file"))]
+    Export { path: PathBuf, reason: String },
+    /// No browser shows the report.
+    #[error("the report was written to {}, but no browser shows it: {reason}", path.display())]
+    #[diagnostic(help("open the file yourself, or set the variable BROWSER to a program that can"))]
+    NoBrowser { path: PathBuf, reason: String },
     /// Standard output does not take what is written.
     #[error("cannot write to standard output")]
     #[diagnostic(help("is the disk full?"))]

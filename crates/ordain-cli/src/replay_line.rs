@@ -1,7 +1,7 @@
 //! Commands that show more of a finding, as the reader can type them.
 
-pub(crate) use ordain_native::quote;
 use ordain_report::Kind;
+pub(crate) use ordain_report::quote;
 use std::path::Path;
 
 /// `ordain replay FILE`, with the name by which this command was called.

@@ -7,7 +7,7 @@ use crate::target::{Ended, Native};
 use ordain_explore::{Planned, Target};
 use ordain_model::describe::{self, Words};
 use ordain_model::{End, Misuse, Names, ObjectId, Options, Schedule, Site, ThreadId};
-use ordain_report::{Facts, Frame, Kind, Place, Shrunk, Sources, Story, store, terminal};
+use ordain_report::{Facts, Frame, Kind, Place, Shrunk, Sources, Story, quote, store, terminal};
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Write as _};
@@ -279,19 +279,9 @@ fn text_of(bytes: &[u8]) -> String {
 }
 
 /// The program and its arguments, as a shell would take them.
-pub(crate) fn command_line(launch: &Launch) -> String {
+pub fn command_line(launch: &Launch) -> String {
     let words = [launch.program.as_os_str()].into_iter().chain(launch.arguments.iter().map(OsString::as_os_str));
     words.map(|word| quote(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
-}
-
-/// The text as a word of the shell.
-pub fn quote(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+=:,@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// What there is to notice if the last execution wrote something else than usual.

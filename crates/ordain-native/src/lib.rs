@@ -11,7 +11,7 @@ mod shared;
 mod target;
 
 pub use check::{Check, LEVEL, Problem, Replayed, Report, default_options};
-pub use finding::{Finding, describe_input, quote, unescape};
+pub use finding::{Finding, command_line, describe_input, unescape};
 pub use observe::{Observer, Progress};
 pub use ordain_report::{Kind, Verdict};
 pub use ordain_wire::{Mode, ThreadRecord};

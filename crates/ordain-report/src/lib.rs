@@ -7,19 +7,49 @@
 //! |---|---|
 //! | a person at a terminal | [`terminal`] |
 //! | people with a browser | [`html`] |
+//! | pages of test results in CI systems: JUnit XML | [`junit`] |
+//! | code scanning pages and editors: SARIF | [`sarif`] |
+//! | trace viewers: Perfetto, `chrome://tracing` | [`perfetto`] |
+//! | people who meet a kind of finding for the first time | [`explain`](mod@explain) |
+//! | other programs: JSON | [`store`], as `docs/run.schema.json` says |
+//!
+//! All but the terminal need the feature `export`, so that tests which use the library build fast.
 
+#[cfg(feature = "export")]
+pub mod explain;
+#[cfg(feature = "export")]
 pub mod html;
+#[cfg(feature = "export")]
+pub mod junit;
 mod kind;
+#[cfg(feature = "export")]
+pub mod perfetto;
+#[cfg(feature = "export")]
+mod places;
+#[cfg(feature = "export")]
+mod plain;
 mod run;
+#[cfg(feature = "export")]
+pub mod sarif;
+mod shell;
 mod source;
 pub mod store;
 mod story;
 mod tell;
 pub mod terminal;
+#[cfg(feature = "export")]
+mod unchecked;
+#[cfg(feature = "export")]
+mod uri;
+#[cfg(feature = "export")]
+mod when;
 
 pub use kind::{Kind, Verdict};
 pub use ordain_model::Size;
 pub use run::{Branch, Estimate, Run, Sample, Samples};
+pub use shell::quote;
 pub use source::Sources;
 pub use story::{Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting};
 pub use tell::{Facts, tell};
+#[cfg(feature = "export")]
+pub use unchecked::Unchecked;

@@ -203,7 +203,7 @@ fn show_frame(frame: &Frame, page: &mut Page) {
         Some(place) => {
             page.put(PLAIN, &format!("    {function} at {}", near(place)));
             if let Some(text) = &place.text {
-                page.put(FAINT, &format!("    {text}"));
+                page.put(FAINT, &format!("    {}", text.trim_start()));
             }
             page.end();
         }

@@ -1,9 +1,9 @@
 //! The HTML report as text: one file, whole, safe whatever is in the run.
 
-mod common;
+mod pages;
 
-use common::{HOSTILE, deadlock, hostile, long, output_difference, philosophers, race, run};
 use ordain_report::{Run, html};
+use pages::{HOSTILE, deadlock, hostile, long, output_difference, philosophers, race, run};
 
 /// The run that a page carries, read back as a browser reads it.
 fn carried(page: &str) -> Run {
@@ -37,7 +37,7 @@ fn hostile_text_is_never_markup() {
     run.notes = vec![HOSTILE.to_owned()];
     run.path[0].taken = HOSTILE.to_owned();
     let page = html::render(&run);
-    let harmless = html::render(&common::run(Vec::new()));
+    let harmless = html::render(&pages::run(Vec::new()));
     for tag in ["<script", "</script", "<img", "<!--", "onerror=\""] {
         assert_eq!(page.matches(tag).count(), harmless.matches(tag).count(), "{tag}");
     }

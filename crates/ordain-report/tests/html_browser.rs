@@ -3,13 +3,13 @@
 //! Needs Chromium, which `scripts/setup` installs. Pages and pictures stay in the temporary directory of the target
 //! directory, for whoever wants to see what the tests saw.
 
-#[path = "common/browser.rs"]
+#[path = "pages/browser.rs"]
 mod browser;
-mod common;
+mod pages;
 
 use browser::Browser;
-use common::{deadlock, hostile, long, output_difference, philosophers, race, run};
 use ordain_report::{Run, html};
+use pages::{deadlock, hostile, long, output_difference, philosophers, race, run};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -306,9 +306,9 @@ fn ten_thousand_steps_are_drawn_as_far_as_they_are_seen() {
 #[test]
 fn hostile_text_is_shown_and_does_nothing() {
     let mut run = run(vec![hostile()]);
-    run.program = common::HOSTILE.to_owned();
-    run.meaning = common::HOSTILE.to_owned();
-    run.path[0].taken = common::HOSTILE.to_owned();
+    run.program = pages::HOSTILE.to_owned();
+    run.meaning = pages::HOSTILE.to_owned();
+    run.path[0].taken = pages::HOSTILE.to_owned();
     run.estimate = Some(ordain_report::Estimate { log10: f64::NAN, low: f64::NEG_INFINITY, high: f64::INFINITY });
     let mut browser = shown("hostile", &run, WIDE);
     for (name, (width, height)) in [("wide", WIDE), ("narrow", NARROW)] {

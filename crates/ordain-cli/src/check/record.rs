@@ -1,26 +1,24 @@
 //! The record of a run in its directory: what `ordain report` shows.
 
 use super::told;
-use ordain_native::{Check, LEVEL, Report, quote};
+use ordain_native::{Check, LEVEL, Report, command_line};
 use ordain_report::{Run, store};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Writes the record; gives the run directory.
-pub(super) fn keep(check: &Check, report: &Report) -> Result<PathBuf, String> {
+pub(super) fn keep(check: &Check, run: &Run) -> Result<PathBuf, String> {
     let directory = check.directory.as_deref().unwrap_or(Path::new(".ordain"));
-    let file = store::write_run(directory, &run(check, report))?;
+    let file = store::write_run(directory, run)?;
     Ok(file.parent().unwrap_or(directory).to_owned())
 }
 
 /// What a check did, as data.
 pub(super) fn run(check: &Check, report: &Report) -> Run {
-    let launch = &check.launch;
-    let words = [launch.program.as_os_str()].into_iter().chain(launch.arguments.iter().map(|a| a.as_os_str()));
     let began = SystemTime::now().checked_sub(report.wall).unwrap_or(UNIX_EPOCH);
     Run {
         version: Run::VERSION,
-        program: words.map(|w| quote(&w.to_string_lossy())).collect::<Vec<_>>().join(" "),
+        program: command_line(&check.launch),
         ordain: env!("CARGO_PKG_VERSION").to_owned(),
         began: began.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         verdict: report.verdict,

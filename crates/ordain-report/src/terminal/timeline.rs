@@ -1,7 +1,8 @@
 //! The schedule as a timeline: a column for each thread, time goes down, and beside each step where it is in the source.
 
 use super::{ALARM, BOLD, FAINT, PLAIN, Page, clean, plural, thread_style};
-use crate::story::{Step, Story, Switch};
+use crate::story::{RaceAccess, Step, Story, Switch};
+use std::collections::BTreeSet;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// A column narrower than this is of no use.
@@ -40,22 +41,18 @@ pub(super) fn draw(story: &Story, page: &mut Page) {
     page.end();
     let mut next = 0;
     for step in &shown {
-        omitted(step.number - next, digits, page);
-        next = step.number + 1;
+        omitted(step.number.saturating_sub(next), digits, page);
+        next = step.number.saturating_add(1);
         columns.row(&number(step, digits), step.switch, &[(step.thread, &step.text)], PLAIN, page);
         if let Some(place) = &step.place {
             let room = page.look.width.saturating_sub(gutter + columns.total());
-            let text = place.text.as_deref().unwrap_or_default();
+            let text = place.text.as_deref().unwrap_or_default().trim_start();
             page.put(FAINT, &cut(&format!("{}  {text}", place.short()), room));
         }
         page.end();
     }
-    omitted(story.length - next, digits, page);
-    if !last.is_empty() {
-        let ends: Vec<(usize, &str)> = last.iter().map(|l| (l.0, l.1.as_str())).collect();
-        columns.row("x", Switch::None, &ends, ALARM, page);
-        page.end();
-    }
+    omitted(story.length.saturating_sub(next), digits, page);
+    columns.ends(&last, page);
     legend(&shown, page);
 }
 
@@ -79,6 +76,11 @@ fn legend(shown: &[&Step], page: &mut Page) {
 fn ends(story: &Story) -> Vec<(usize, String)> {
     if let Some(waiting) = &story.waiting {
         return waiting.waiters.iter().map(|w| (w.thread, format!("waits: {}", w.doing))).collect();
+    }
+    if let Some(race) = &story.race {
+        let object = story.objects.get(race.object).map_or("memory", |o| o.name.as_str());
+        let access = |a: &RaceAccess| (a.thread, format!("{} {object}", if a.write { "writes" } else { "reads" }));
+        return race.accesses.iter().map(access).collect();
     }
     let culprits = story.threads.iter().enumerate().filter(|(_, t)| t.culprit);
     culprits.map(|(i, _)| (i, story.kind.title().to_owned())).collect()
@@ -128,6 +130,27 @@ impl Columns<'_> {
         self.widths.iter().map(|w| w + GAP).sum()
     }
 
+    /// How threads end: in one row if there is room, else in a row for each, which may go on to the right.
+    fn ends(&self, last: &[(usize, String)], page: &mut Page) {
+        let width = |thread| self.threads.iter().position(|t| *t == thread).map_or(0, |i| self.widths[i]);
+        let threads: BTreeSet<usize> = last.iter().map(|l| l.0).collect();
+        if threads.len() == last.len() && last.iter().all(|(thread, text)| clean(text).width() <= width(*thread)) {
+            let ends: Vec<(usize, &str)> = last.iter().map(|l| (l.0, l.1.as_str())).collect();
+            if !ends.is_empty() {
+                self.row("x", Switch::None, &ends, ALARM, page);
+                page.end();
+            }
+            return;
+        }
+        for (thread, text) in last {
+            let before: usize =
+                self.threads.iter().zip(self.widths).take_while(|c| c.0 != thread).map(|c| c.1 + GAP).sum();
+            let gutter = self.digits + 6;
+            page.put(FAINT, &fit(&format!("  {:>width$}", "x", width = self.digits), gutter + before));
+            page.line(ALARM, &cut(text, page.look.width.saturating_sub(gutter + before)));
+        }
+    }
+
     /// A row with something in the columns of some threads.
     fn row(&self, number: &str, switch: Switch, texts: &[(usize, &str)], style: anstyle::Style, page: &mut Page) {
         page.put(FAINT, &format!("  {number:>width$} ", width = self.digits));
@@ -171,15 +194,15 @@ fn list(story: &Story, shown: &[&Step], last: &[(usize, String)], digits: usize,
     };
     let mut next = 0;
     for step in shown {
-        omitted(step.number - next, digits, page);
-        next = step.number + 1;
+        omitted(step.number.saturating_sub(next), digits, page);
+        next = step.number.saturating_add(1);
         line(&number(step, digits), step.switch, step.thread, &step.text, PLAIN, page);
         if let Some(place) = &step.place {
             page.put(FAINT, &format!("  {}", place.short()));
         }
         page.end();
     }
-    omitted(story.length - next, digits, page);
+    omitted(story.length.saturating_sub(next), digits, page);
     for (thread, text) in last {
         line("x", Switch::None, *thread, text, ALARM, page);
         page.end();
