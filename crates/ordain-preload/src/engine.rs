@@ -9,7 +9,6 @@ use crate::objects::Objects;
 use crate::process::Program;
 use crate::sys::{self, call};
 use crate::threads::{Slot, State};
-use crate::time::Clock;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
@@ -32,8 +31,6 @@ pub struct Engine {
     pub slots: Vec<Box<Slot>>,
     /// Objects by where they are.
     pub objects: Objects,
-    /// Virtual time and randomness.
-    pub clock: Clock,
     /// What is to be run.
     pub program: Program,
     /// How executions are started.
@@ -297,7 +294,6 @@ impl Engine {
             arbiter: Arbiter::new(Self::options(control)),
             slots: Vec::new(),
             objects: Objects::default(),
-            clock: Clock::default(),
             program,
             mode: Mode::from_number(control.mode.load(Relaxed)).unwrap_or(Mode::Exec),
             current: 0,
@@ -417,7 +413,6 @@ impl Engine {
 
     /// Begins an execution.
     pub fn begin(&mut self) {
-        let control = control();
         self.log_at = 0;
         self.quiet = false;
         self.starting = None;
@@ -425,7 +420,6 @@ impl Engine {
         self.outcome = Outcome::DONE;
         self.arbiter.begin();
         self.objects.begin();
-        self.clock.begin(control.entropy.load(Relaxed));
         for slot in &mut self.slots {
             slot.reset();
         }

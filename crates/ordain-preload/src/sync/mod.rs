@@ -17,4 +17,5 @@ pub fn begin() {
     semaphore::begin();
     crate::signals::begin();
     crate::descriptors::begin();
+    crate::handles::begin();
 }
