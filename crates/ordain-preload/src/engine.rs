@@ -5,6 +5,7 @@
 
 use crate::context::{self, ORDAIN_CURRENT, Registers};
 use crate::descriptors;
+use crate::inputs::Inputs;
 use crate::objects::Objects;
 use crate::process::Program;
 use crate::sys::{self, call};
@@ -31,6 +32,8 @@ pub struct Engine {
     pub slots: Vec<Box<Slot>>,
     /// Objects by where they are.
     pub objects: Objects,
+    /// What came from outside.
+    pub inputs: Inputs,
     /// What is to be run.
     pub program: Program,
     /// How executions are started.
@@ -294,6 +297,7 @@ impl Engine {
             arbiter: Arbiter::new(Self::options(control)),
             slots: Vec::new(),
             objects: Objects::default(),
+            inputs: Inputs::default(),
             program,
             mode: Mode::from_number(control.mode.load(Relaxed)).unwrap_or(Mode::Exec),
             current: 0,

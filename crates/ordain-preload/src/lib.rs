@@ -17,6 +17,7 @@ mod destructors;
 mod engine;
 mod handles;
 mod heap;
+mod inputs;
 mod memory;
 mod objects;
 mod process;

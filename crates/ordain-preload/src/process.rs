@@ -429,6 +429,8 @@ pub unsafe fn raw_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
             libc::SYS_clock_nanosleep => time::raw_sleep(b as c_int, c as *const libc::timespec),
             libc::SYS_getrusage => time::raw_usage(a as c_int, b as *mut libc::rusage),
             libc::SYS_sysinfo => time::raw_system(a as *mut libc::sysinfo),
+            libc::SYS_open => descriptors::raw_open(libc::AT_FDCWD, a as *const c_char, b as c_int, c as u32),
+            libc::SYS_openat => descriptors::raw_open(a as c_int, b as *const c_char, c as c_int, d as u32),
             libc::SYS_read => descriptors::raw_read(a as c_int, b as *mut c_void, c),
             libc::SYS_write => descriptors::raw_write(a as c_int, b as *const c_void, c),
             libc::SYS_tgkill => -(signals::send_to(b as c_int, c as c_int) as isize),

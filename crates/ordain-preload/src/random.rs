@@ -19,7 +19,8 @@ interpose! {
     _ZNSt13random_device9_M_getvalEv => get_device;
 }
 
-fn mix(value: u64) -> u64 {
+/// Scatters the bits of a number.
+pub fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -27,7 +28,7 @@ fn mix(value: u64) -> u64 {
 }
 
 /// Where the sequence of a thread begins.
-fn seed(thread: ThreadId) -> u64 {
+pub fn seed(thread: ThreadId) -> u64 {
     match engine().arbiter.names().birth(thread) {
         None => control().entropy.load(Relaxed) ^ 0x5851_f42d_4c95_7f2d,
         Some((parent, n)) => mix(seed(parent) ^ mix(u64::from(n))),

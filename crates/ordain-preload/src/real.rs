@@ -73,6 +73,7 @@ real! {
     exit: unsafe extern "C" fn(c_int) -> !;
     mmap: unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, c_int, i64) -> *mut c_void;
     fclose: unsafe extern "C" fn(*mut libc::FILE) -> c_int;
+    fopen: unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE;
     fork: unsafe extern "C" fn() -> c_int;
     posix_spawn: unsafe extern "C" fn(P, P, P, P, P, P) -> c_int;
     posix_spawnp: unsafe extern "C" fn(P, P, P, P, P, P) -> c_int;

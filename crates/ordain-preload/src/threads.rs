@@ -73,8 +73,8 @@ pub struct Slot {
     pub asynchronous: bool,
     /// Its alternate stack: lowest address and size.
     pub alternate: (usize, usize),
-    /// How many children and ports its thread has asked for.
-    pub asked: [u32; 2],
+    /// How many children, ports and things from outside its thread has asked for.
+    pub asked: [u32; 3],
     /// Where its thread is in its random sequence, once that has begun.
     pub random: Option<u64>,
 }
@@ -107,7 +107,7 @@ impl Slot {
             handled: 0,
             asynchronous: false,
             alternate: (0, 0),
-            asked: [0; 2],
+            asked: [0; 3],
             random: None,
         })
     }
@@ -120,7 +120,7 @@ impl Slot {
         (self.detached, self.exiting, self.cancelled) = (false, false, false);
         (self.cancel_disabled, self.cancel_asynchronous) = (false, false);
         self.destructors.clear();
-        (self.asked, self.random) = ([0; 2], None);
+        (self.asked, self.random) = ([0; 3], None);
         (self.mask, self.pending, self.due) = (0, 0, 0);
         (self.handling, self.handled, self.asynchronous, self.alternate) = (0, 0, false, (0, 0));
     }

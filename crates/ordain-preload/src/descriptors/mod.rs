@@ -8,6 +8,7 @@
 mod endpoints;
 mod files;
 mod locks;
+mod outside;
 mod polling;
 mod ports;
 mod sockets;
@@ -28,6 +29,7 @@ use core::ffi::c_int;
 use libc::{EAGAIN, EINTR, pollfd};
 use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation, Outcome, Wait};
 
+pub use files::raw_open;
 pub use ports::stand_in;
 pub use transfer::{raw_read, raw_write};
 
@@ -57,6 +59,8 @@ enum Kind {
     Epoll(usize),
     /// A device that gives random bytes.
     Random,
+    /// Leads out of the program; its number.
+    Outside(usize),
     /// A file with a lock: its number, and that of its opening.
     Locked(usize, usize),
 }
@@ -110,6 +114,10 @@ struct Descriptors {
     /// Sets that were polled before.
     sets: Vec<polling::Set>,
     addresses: Option<ObjectId>,
+    outsides: Vec<outside::Outside>,
+    outside: Option<ObjectId>,
+    /// Says what has gone out.
+    sent: u64,
     datagrams: Option<usize>,
 }
 
@@ -136,7 +144,8 @@ pub fn begin() {
     d.epolls.clear();
     d.files.clear();
     d.sets.clear();
-    (d.addresses, d.datagrams) = (None, None);
+    d.outsides.clear();
+    (d.addresses, d.datagrams, d.outside, d.sent) = (None, None, None, 0);
 }
 
 /// A child process has everything too: from now on others may read and write, and the kernel alone knows.

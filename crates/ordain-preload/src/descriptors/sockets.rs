@@ -201,12 +201,14 @@ unsafe extern "C" fn connect_to(fd: c_int, address: *const sockaddr, length: soc
         let listens =
             |g: &super::Group| g.listens && g.ends.iter().any(|e| !e.is_empty()) && reaches(wanted.bytes(), &g.address);
         let Some(listener) = descriptors().groups.iter().position(listens) else {
-            let result = direct();
-            if result == 0 {
+            let result = connect();
+            ports::note_own(fd);
+            if result == 0 || result == -(EINPROGRESS as isize) {
                 // It is connected to another process, or not to anyone in this program.
                 super::remove(fd);
+                super::outside::adopt(fd, wanted.bytes());
             }
-            return result;
+            return c_result(result) as c_int;
         };
         let tries = is_nonblocking(fd);
         let room = Entry { group: Some(listener), end: 0, ..known };

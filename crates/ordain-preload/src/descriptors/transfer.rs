@@ -1,8 +1,8 @@
 //! Reading and writing.
 
 use super::{
-    Entry, HUP, IN, Kind, OUT, await_end, change, entry, insert, is_nonblocking, object_of, ports, refresh, settle,
-    stall, timers,
+    Entry, HUP, IN, Kind, OUT, await_end, change, entry, insert, is_nonblocking, object_of, outside, ports, refresh,
+    settle, stall, timers,
 };
 use crate::context::interpose;
 use crate::random;
@@ -176,6 +176,10 @@ unsafe fn read_pieces(fd: c_int, pieces: *mut iovec, count: usize) -> isize {
                 pieces.iter().for_each(|p| random::fill(p.iov_base, p.iov_len));
                 pieces.iter().map(|p| p.iov_len as isize).sum()
             }
+            Some(Entry { kind: Kind::Outside(number), .. }) => {
+                let pieces = core::slice::from_raw_parts(pieces, count);
+                outside::read(fd, number, pieces, || call!(libc::SYS_readv, fd, pieces.as_ptr(), pieces.len()))
+            }
             Some(known) if known.group.is_some() && is_for(&known, false) => {
                 let mut message: msghdr = core::mem::zeroed();
                 (message.msg_iov, message.msg_iovlen) = (pieces, count);
@@ -190,6 +194,11 @@ unsafe fn write_pieces(fd: c_int, pieces: *const iovec, count: usize) -> isize {
     // SAFETY: the program's memory.
     unsafe {
         match entry(fd) {
+            Some(Entry { kind: Kind::Outside(number), .. }) => {
+                let pieces = core::slice::from_raw_parts(pieces, count);
+                let write = || call!(libc::SYS_writev, fd, pieces.as_ptr(), pieces.len());
+                broken(outside::write(number, pieces, write), 0)
+            }
             Some(known) if known.group.is_some() && is_for(&known, true) => {
                 let mut message: msghdr = core::mem::zeroed();
                 (message.msg_iov, message.msg_iovlen) = (pieces as *mut iovec, count);
@@ -273,6 +282,16 @@ unsafe fn receive_all(fd: c_int, message: &mut msghdr, flags: c_int) -> isize {
 }
 
 unsafe fn receive_pieces(fd: c_int, message: &mut msghdr, flags: c_int) -> isize {
+    if let Some(Entry { kind: Kind::Outside(number), .. }) = entry(fd)
+        && flags & !(MSG_NOSIGNAL | MSG_WAITALL) == 0
+    {
+        // SAFETY: the program's memory. Only bytes come from outside.
+        return unsafe {
+            (message.msg_controllen, message.msg_namelen, message.msg_flags) = (0, 0, 0);
+            let pieces = core::slice::from_raw_parts(message.msg_iov, message.msg_iovlen);
+            outside::read(fd, number, pieces, || call!(libc::SYS_recvmsg, fd, message as *mut msghdr, flags))
+        };
+    }
     let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket) else {
         // SAFETY: what the program asks for.
         return unsafe { call!(libc::SYS_recvmsg, fd, message as *mut msghdr, flags) };
@@ -382,9 +401,14 @@ unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
         if !message.msg_name.is_null() {
             message.msg_name = to.as_ptr() as *mut c_void;
         }
-        let result = match entry(fd).filter(|e| e.kind == Kind::Socket) {
-            Some(known) => give(fd, &known, &message, flags),
-            None => broken(call!(libc::SYS_sendmsg, fd, &raw const message, flags | MSG_NOSIGNAL), flags),
+        let send = || call!(libc::SYS_sendmsg, fd, &raw const message, flags | MSG_NOSIGNAL);
+        let result = match entry(fd) {
+            Some(known) if known.kind == Kind::Socket => give(fd, &known, &message, flags),
+            Some(Entry { kind: Kind::Outside(number), .. }) => {
+                let pieces = core::slice::from_raw_parts(message.msg_iov, message.msg_iovlen);
+                broken(outside::write(number, pieces, send), flags)
+            }
+            _ => broken(send(), flags),
         };
         if to.port().is_some() {
             ports::note_own(fd);
