@@ -8,7 +8,7 @@ use crate::engine::{self, active, engine};
 use crate::handles::{self, OUTSIDE, add_child, next_child, real_process, shown_process};
 use crate::real::{c_result, call_real};
 use crate::sys::{self, call};
-use crate::{descriptors, signals, time, trap};
+use crate::{descriptors, objects, signals, time, trap};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use libc::{EINTR, EPERM, WNOHANG, WNOWAIT, rusage, siginfo_t};
 use ordain_wire::Mode;
@@ -148,12 +148,14 @@ pub unsafe extern "C" fn fork_process() -> c_int {
     let shown = next_child();
     // SAFETY: the C library's fork; in the child there is only this thread, and nothing is controlled.
     unsafe {
+        let lent = was.then(objects::lend);
         if was {
             engine::set_active(false);
             descriptors::share();
         }
         let child = call_real!(fork());
         if child == 0 {
+            lent.into_iter().for_each(objects::Lent::keep);
             handles::become_child(shown);
             call!(sys::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             if was {
@@ -163,6 +165,7 @@ pub unsafe extern "C" fn fork_process() -> c_int {
             }
             return 0;
         }
+        lent.into_iter().for_each(objects::Lent::take_back);
         engine::set_active(was);
         if child < 0 {
             return child;

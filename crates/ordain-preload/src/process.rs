@@ -279,7 +279,7 @@ interpose! {
     exit => exit_program;
     _exit => exit_now;
     _Exit => exit_now;
-    quick_exit => exit_quickly;
+    quick_exit => exit_quickly; __cxa_at_quick_exit => at_quick_exit;
     fclose => close_stream;
     syscall => system_call;
     sched_getcpu => processor_number;
@@ -309,7 +309,17 @@ unsafe extern "C" fn exit_now(status: c_int) -> ! {
     end_program(status)
 }
 
+/// Registers a handler for a quick end.
+unsafe extern "C" fn at_quick_exit(handler: unsafe extern "C" fn(), _library: *mut c_void) -> c_int {
+    engine().quick_handlers.push(handler);
+    0
+}
+
 unsafe extern "C" fn exit_quickly(status: c_int) -> ! {
+    while let Some(handler) = engine().quick_handlers.pop() {
+        // SAFETY: the program's handler.
+        unsafe { handler() };
+    }
     end_program(status)
 }
 
@@ -436,7 +446,8 @@ pub unsafe fn raw_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
             libc::SYS_tgkill => -(signals::send_to(b as c_int, c as c_int) as isize),
             libc::SYS_tkill => -(signals::send_to(a as c_int, b as c_int) as isize),
             libc::SYS_clone | libc::SYS_clone3 => make_own_threads(),
-            libc::SYS_exit | libc::SYS_exit_group => end_program(a as c_int),
+            libc::SYS_exit => threads::vanish(a as c_int),
+            libc::SYS_exit_group => end_program(a as c_int),
             _ => sys::syscall6(number, a, b, c, d, e, f),
         }
     }

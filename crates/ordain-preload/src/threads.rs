@@ -577,6 +577,23 @@ unsafe extern "C" fn ordain_finish(_slot: *mut Slot) -> ! {
         // SAFETY: the last thread ends the program.
         unsafe { call_real!(exit(0)) }
     }
+    leave()
+}
+
+/// Ends the running thread as the kernel does: nothing of it is destroyed. The last one ends the program.
+pub fn vanish(status: c_int) -> ! {
+    let e = engine();
+    e.slots[e.current].cancel_disabled = true;
+    e.slots[e.current].exiting = true;
+    if e.arbiter.alive().len() <= 1 {
+        engine::end(ordain_wire::Ending::EXIT, status & 0xff);
+    }
+    leave()
+}
+
+/// The last step of the running thread.
+fn leave() -> ! {
+    let number = engine().current;
     step(Operation::Exit);
     let e = engine();
     let slot = &mut e.slots[number];

@@ -11,6 +11,9 @@ mod rwlock;
 mod semaphore;
 mod spin;
 
+pub use once::COMPLETE;
+pub use spin::UNLOCKED;
+
 /// Begins an execution.
 pub fn begin() {
     crate::destructors::begin();
