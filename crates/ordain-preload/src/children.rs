@@ -64,7 +64,7 @@ extern "C" fn parent_number() -> c_int {
 /// A number for the running thread that is the same in every execution.
 pub extern "C" fn thread_number() -> c_int {
     if active() {
-        return handles::VIRTUAL_PROCESS + engine().current as c_int;
+        return handles::of_thread(engine().me());
     }
     // SAFETY: asks for a number.
     shown_process(unsafe { call!(sys::SYS_gettid) } as c_int)

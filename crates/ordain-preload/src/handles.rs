@@ -132,6 +132,13 @@ fn place(thread: ThreadId, spread: u64, most: u64) -> u64 {
     }
 }
 
+/// The number of a thread, that of main being the number of the program.
+pub fn of_thread(thread: ThreadId) -> c_int {
+    /// Below where children begin.
+    const MOST: u64 = FIRST_CHILD - VIRTUAL_PROCESS as u64;
+    VIRTUAL_PROCESS + place(thread, 997, MOST) as c_int
+}
+
 /// Who asks, and how often it had asked before: for children (0) or for ports (1).
 fn asks(what: usize, spread: u64, most: u64) -> (u64, u64) {
     if active() {

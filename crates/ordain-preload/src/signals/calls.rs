@@ -7,10 +7,10 @@ use super::{
 use crate::children;
 use crate::context::interpose;
 use crate::engine::{self, engine, step};
-use crate::handles::VIRTUAL_PROCESS;
+use crate::handles::{self, VIRTUAL_PROCESS};
 use crate::real::{self, c_result, set_errno};
 use crate::sys::{self, call};
-use crate::threads::{self, State};
+use crate::threads::{self, Slot, State};
 use crate::time;
 use core::ffi::{c_int, c_uint, c_void};
 use libc::{EINTR, EINVAL, ENOMEM, EPERM, ESRCH, SIG_ERR, sigset_t, timespec, timeval};
@@ -340,10 +340,10 @@ unsafe extern "C" fn queue_to_thread(thread: libc::pthread_t, signal: c_int, val
 
 /// Sends a signal to the thread with a number, as the system call does; gives an error.
 pub fn send_to(thread: c_int, signal: c_int) -> c_int {
-    let number = (thread - VIRTUAL_PROCESS) as usize;
-    match engine().slots.get(number).map(|s| s.state) {
-        Some(State::Running) => post(signal, To::Thread(number), SI_TKILL, 0),
-        _ => ESRCH,
+    let is_meant = |s: &Slot| s.state == State::Running && handles::of_thread(s.thread) == thread;
+    match engine().slots.iter().position(|s| is_meant(s)) {
+        Some(number) => post(signal, To::Thread(number), SI_TKILL, 0),
+        None => ESRCH,
     }
 }
 
