@@ -159,6 +159,7 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
     signals::prepare();
     descriptors::prepare();
     handles::prepare();
+    random::prepare();
     trap::install();
     let control = control();
     // SAFETY: asks for a number.

@@ -27,6 +27,20 @@ pub fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The kernel has put random bytes above the stack, for whoever wants a seed: they become others that are always the same. The C library
+/// has taken what it needs.
+pub fn prepare() {
+    let entropy = control().entropy.load(Relaxed);
+    // SAFETY: sixteen bytes that the kernel has put there for this process.
+    unsafe {
+        let bytes = libc::getauxval(libc::AT_RANDOM) as *mut u64;
+        if !bytes.is_null() {
+            bytes.write_unaligned(mix(entropy));
+            bytes.add(1).write_unaligned(mix(!entropy));
+        }
+    }
+}
+
 /// Where the sequence of a thread begins.
 pub fn seed(thread: ThreadId) -> u64 {
     match engine().arbiter.names().birth(thread) {

@@ -86,6 +86,7 @@ real! {
     mrand48: unsafe extern "C" fn() -> c_long;
     drand48: unsafe extern "C" fn() -> f64;
     srand48: unsafe extern "C" fn(c_long);
+    sysconf: unsafe extern "C" fn(c_int) -> c_long;
     sigaction: unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 }
 

@@ -5,7 +5,7 @@
 
 use crate::context::interpose;
 use crate::engine::{engine, step};
-use crate::real::c_result;
+use crate::real::{c_result, call_real};
 use crate::sys::{self, call};
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use libc::{timespec, timeval};
@@ -88,6 +88,7 @@ interpose! {
     getrusage => get_usage;
     sysinfo => get_system;
     getloadavg => get_load;
+    sysconf => get_setting; get_avphys_pages => get_free_pages;
     clock_getcpuclockid => get_process_clock;
     pthread_getcpuclockid => get_thread_clock;
     sched_yield => give_way;
@@ -174,6 +175,18 @@ pub unsafe fn raw_system(out: *mut libc::sysinfo) -> isize {
 unsafe extern "C" fn get_system(out: *mut libc::sysinfo) -> c_int {
     // SAFETY: the program's argument.
     c_result(unsafe { raw_system(out) }) as c_int
+}
+
+/// A setting of the system; all memory is free.
+unsafe extern "C" fn get_setting(name: c_int) -> c_long {
+    let name = if name == libc::_SC_AVPHYS_PAGES { libc::_SC_PHYS_PAGES } else { name };
+    // SAFETY: asks for a number.
+    unsafe { call_real!(sysconf(name)) }
+}
+
+unsafe extern "C" fn get_free_pages() -> c_long {
+    // SAFETY: asks for a number.
+    unsafe { get_setting(libc::_SC_PHYS_PAGES) }
 }
 
 unsafe extern "C" fn get_load(out: *mut f64, count: c_int) -> c_int {
