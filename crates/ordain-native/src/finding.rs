@@ -341,6 +341,9 @@ fn schedule(native: &Native, check: &Check, story: &Story, steps: usize) -> Sche
     if !launch.input.is_empty() {
         put("input", describe_input(&launch.input));
     }
+    if let Some(inputs) = crate::inputs::to_text(&native.inputs()) {
+        put("outside", inputs);
+    }
     put("found", format!("{}: {}", story.kind.word(), story.headline));
     put("level", LEVEL.to_owned());
     put("ordain", env!("CARGO_PKG_VERSION").to_owned());

@@ -5,6 +5,7 @@ pub mod binary;
 mod check;
 pub mod doctor;
 mod finding;
+mod inputs;
 mod observe;
 mod process;
 mod shared;

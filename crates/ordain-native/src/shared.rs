@@ -3,8 +3,8 @@
 //! Whatever is read from it may be anything: the program can write over it. It is copied out before it is looked at.
 
 use ordain_wire::{
-    Control, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET,
-    SHARED_SIZE, ThreadRecord, VERSION,
+    Control, INPUTS_OFFSET, INPUTS_SIZE, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS, NAMES_OFFSET,
+    NAMES_SIZE, PLAN_OFFSET, SHARED_SIZE, ThreadRecord, VERSION,
 };
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -101,6 +101,23 @@ impl Shared {
             std::ptr::copy_nonoverlapping(self.at.add(LOG_OFFSET + from), out.as_mut_ptr(), length - from);
             out.set_len(length - from);
         }
+    }
+
+    /// What came from outside so far.
+    pub(crate) fn inputs(&self) -> Vec<u8> {
+        let length = (self.control().inputs_length.load(Relaxed) as usize).min(INPUTS_SIZE);
+        let mut bytes = vec![0u8; length];
+        // SAFETY: within the inputs' part of the memory; copied as bytes, whatever they are.
+        unsafe { std::ptr::copy_nonoverlapping(self.at.add(INPUTS_OFFSET), bytes.as_mut_ptr(), length) };
+        bytes
+    }
+
+    /// Hands on what came from outside; what is too much is left out.
+    pub(crate) fn set_inputs(&self, bytes: &[u8]) {
+        let length = bytes.len().min(INPUTS_SIZE);
+        // SAFETY: within the inputs' part of the memory; no runtime runs.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at.add(INPUTS_OFFSET), length) };
+        self.control().inputs_length.store(length as u64, Relaxed);
     }
 
     fn message_bytes(&self) -> Vec<u8> {

@@ -208,7 +208,18 @@ impl Native {
         other.pool = self.pool;
         // It comes from a follower like this one, so it is taken over whole.
         let _ = other.follower.adopt(&self.follower.known_since(0, 0, 0));
+        other.shared.set_inputs(&self.shared.inputs());
         Ok(other)
+    }
+
+    /// What came from outside in all executions so far, for [`Native::set_inputs`] of another run.
+    pub fn inputs(&self) -> Vec<u8> {
+        self.shared.inputs()
+    }
+
+    /// Lets the same come from outside as in an earlier run.
+    pub fn set_inputs(&mut self, inputs: &[u8]) {
+        self.shared.set_inputs(inputs);
     }
 
     /// What is run.
@@ -271,7 +282,9 @@ impl Native {
         }
         if !matches!(self.aftermath.ended, Ended::ByModel | Ended::Exit(_)) || self.last_loss.is_some() {
             // A program that ended badly may have written over it.
-            self.shared = new_shared(&self.options)?;
+            let shared = new_shared(&self.options)?;
+            shared.set_inputs(&self.shared.inputs());
+            self.shared = shared;
         }
         if !self.shared.write_known(&self.follower.known_since(0, 0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));

@@ -40,3 +40,15 @@ fn every_mechanism_works_under_control() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn futex_operations_compare_when_their_turn_comes() {
+    // What changes the memory is not visible, so that only a search of all orders has it come between.
+    let program = programs().into_iter().find(|p| p.file == "features/futex_compares.c").expect("the program");
+    let mut check = check_of(&program);
+    check.strategy = Some(StrategyKind::Dfs);
+    let report = check.run().expect("a verdict");
+    let texts: String = report.findings.iter().map(|f| format!("\n{f}")).collect();
+    assert!(report.findings.is_empty() && report.losses == 0, "{texts}");
+    assert!(report.summary.executions > 3, "{} executions", report.summary.executions);
+}

@@ -5,11 +5,11 @@
 
 use crate::context::{self, ORDAIN_CURRENT, Registers};
 use crate::descriptors;
+use crate::inputs::Inputs;
 use crate::objects::Objects;
 use crate::process::Program;
 use crate::sys::{self, call};
 use crate::threads::{Slot, State};
-use crate::time::Clock;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
@@ -32,8 +32,10 @@ pub struct Engine {
     pub slots: Vec<Box<Slot>>,
     /// Objects by where they are.
     pub objects: Objects,
-    /// Virtual time and randomness.
-    pub clock: Clock,
+    /// What came from outside.
+    pub inputs: Inputs,
+    /// Handlers for a quick end of the program, last registered last.
+    pub quick_handlers: Vec<unsafe extern "C" fn()>,
     /// What is to be run.
     pub program: Program,
     /// How executions are started.
@@ -57,10 +59,22 @@ pub struct Engine {
     remote: Remote,
     outcome: Outcome,
     heartbeat: u64,
+    conditions: Vec<Condition>,
     /// Where the engine itself waits while the program runs, in snapshot mode.
     pub home: u64,
     /// Its thread-local storage.
     pub home_fs: u64,
+}
+
+/// What a thread has announced depends on memory.
+struct Condition {
+    thread: ThreadId,
+    /// What it does if the word does not hold the expected value, and if it does.
+    ops: [Operation; 2],
+    word: *const u32,
+    expected: u32,
+    /// Which of them is announced.
+    holds: bool,
 }
 
 /// Asks the launcher.
@@ -227,6 +241,20 @@ pub fn look_for_signals() {
     }
 }
 
+/// As [`step`], for an operation that does something else if memory does not hold an expected value when its turn comes: then `None`.
+pub unsafe fn step_if(op: Operation, otherwise: Operation, word: *const u32, expected: u32) -> Option<Outcome> {
+    look_for_signals();
+    let e = engine();
+    let thread = e.me();
+    // SAFETY: the program's memory.
+    let holds = unsafe { word.read_volatile() } == expected;
+    e.conditions.push(Condition { thread, ops: [otherwise, op], word, expected, holds });
+    let outcome = step_now(if holds { op } else { otherwise });
+    let conditions = &mut engine().conditions;
+    let at = conditions.iter().position(|c| c.thread == thread)?;
+    conditions.remove(at).holds.then_some(outcome)
+}
+
 /// As [`step`], without a look for signals that have come.
 pub fn step_now(op: Operation) -> Outcome {
     let e = engine();
@@ -297,7 +325,8 @@ impl Engine {
             arbiter: Arbiter::new(Self::options(control)),
             slots: Vec::new(),
             objects: Objects::default(),
-            clock: Clock::default(),
+            inputs: Inputs::default(),
+            quick_handlers: Vec::new(),
             program,
             mode: Mode::from_number(control.mode.load(Relaxed)).unwrap_or(Mode::Exec),
             current: 0,
@@ -314,6 +343,7 @@ impl Engine {
             remote: Remote,
             outcome: Outcome::DONE,
             heartbeat: 0,
+            conditions: Vec::new(),
             home: 0,
             home_fs: 0,
         });
@@ -417,15 +447,15 @@ impl Engine {
 
     /// Begins an execution.
     pub fn begin(&mut self) {
-        let control = control();
         self.log_at = 0;
         self.quiet = false;
         self.starting = None;
         self.current = 0;
         self.outcome = Outcome::DONE;
+        self.conditions.clear();
+        self.quick_handlers.clear();
         self.arbiter.begin();
         self.objects.begin();
-        self.clock.begin(control.entropy.load(Relaxed));
         for slot in &mut self.slots {
             slot.reset();
         }
@@ -453,6 +483,7 @@ impl Engine {
     pub fn decide(&mut self) -> Option<usize> {
         self.heartbeat += 1;
         control().heartbeat.store(self.heartbeat, Relaxed);
+        self.look_at_conditions();
         let transition = if self.borrowed.is_null() {
             let mut plan = self.plan.take()?;
             let transition = plan.next(&mut self.arbiter);
@@ -471,6 +502,21 @@ impl Engine {
         self.log(&Event::Step { thread: transition.thread, choice: transition.choice });
         self.outcome = self.arbiter.apply(transition);
         Some(self.slot_of[transition.thread.index()])
+    }
+
+    /// Announces anew what depends on memory that has changed.
+    fn look_at_conditions(&mut self) {
+        for i in 0..self.conditions.len() {
+            let condition = &mut self.conditions[i];
+            // SAFETY: the program's memory; if it is not there any more, it crashes as it would in the kernel's stead.
+            let holds = unsafe { condition.word.read_volatile() } == condition.expected;
+            if holds != condition.holds {
+                condition.holds = holds;
+                let (thread, op) = (condition.thread, condition.ops[usize::from(holds)]);
+                let site = self.arbiter.pending(thread).map_or(0, |(_, site)| site.0);
+                self.announce(thread, op, site);
+            }
+        }
     }
 
     /// Tells the model the word of an object.

@@ -10,14 +10,18 @@
 
 extern crate alloc;
 
+mod children;
 mod context;
 mod descriptors;
 mod destructors;
 mod engine;
+mod handles;
 mod heap;
+mod inputs;
 mod memory;
 mod objects;
 mod process;
+mod random;
 mod real;
 mod server;
 mod signals;

@@ -146,6 +146,47 @@ pub unsafe fn mark_short(word: *mut u32, kind: ObjectKind, initial: u64) -> Obje
     object
 }
 
+/// Objects of four bytes that hold what the C library expects there, as long as this lives.
+pub struct Lent(Vec<(*mut u32, u32)>);
+
+/// Lets the C library's functions understand once flags and spin locks: a child process is made, and finds them so.
+pub fn lend() -> Lent {
+    let e = engine();
+    let mut lent = Vec::new();
+    for (number, address) in e.objects.addresses.iter().enumerate().filter(|(_, address)| **address != 0) {
+        let object = ObjectId(number as u32);
+        let is_set = e.arbiter.value(object);
+        let value = match e.arbiter.names().kind(object) {
+            ObjectKind::Once if is_set == 1 => crate::sync::COMPLETE,
+            ObjectKind::Once => 0,
+            ObjectKind::Spin => u32::from(is_set == 0) * crate::sync::UNLOCKED,
+            _ => continue,
+        };
+        let mark = SHORT_MARK | object.0;
+        if crate::sys::read_word(*address) == Some(mark) {
+            // SAFETY: the memory is there, and holds our mark.
+            unsafe { (*address as *mut u32).write_volatile(value) };
+            lent.push((*address as *mut u32, mark));
+        }
+    }
+    Lent(lent)
+}
+
+impl Lent {
+    /// In the program itself: takes them back.
+    pub fn take_back(self) {
+        for (word, mark) in self.0 {
+            // SAFETY: nobody else has run since.
+            unsafe { word.write_volatile(mark) };
+        }
+    }
+
+    /// In the child: they stay so. What is known of them is the program's, and not to be freed.
+    pub fn keep(self) {
+        core::mem::forget(self.0);
+    }
+}
+
 /// The cell and the queue of a futex.
 pub fn futex(address: u64) -> (ObjectId, ObjectId) {
     let e = engine();

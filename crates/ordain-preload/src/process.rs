@@ -7,7 +7,7 @@ use crate::snapshot;
 use crate::sync::futex;
 use crate::sys::{self, call};
 use crate::threads::{self, Slot};
-use crate::{server, signals, time, trap};
+use crate::{children, descriptors, handles, random, server, signals, time, trap};
 use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_model::{Operation, Site};
@@ -155,9 +155,11 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
     crate::heap::reserve(engine().mode == Mode::Fork);
     prepare_heap();
     crate::destructors::keep();
-    time_is_virtual();
+    time::set_virtual(true);
     signals::prepare();
-    crate::descriptors::prepare();
+    descriptors::prepare();
+    handles::prepare();
+    random::prepare();
     trap::install();
     let control = control();
     // SAFETY: asks for a number.
@@ -247,11 +249,6 @@ fn prepare_heap() {
     }
 }
 
-fn time_is_virtual() {
-    // SAFETY: reading the processor's time faults from now on; the handler gives virtual time.
-    unsafe { call!(sys::SYS_prctl, libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV) };
-}
-
 /// Runs the program once.
 pub fn run_once() -> ! {
     engine().begin();
@@ -283,23 +280,18 @@ interpose! {
     exit => exit_program;
     _exit => exit_now;
     _Exit => exit_now;
-    quick_exit => exit_quickly;
+    quick_exit => exit_quickly; __cxa_at_quick_exit => at_quick_exit;
     fclose => close_stream;
     syscall => system_call;
-    gettid => thread_number;
-    getpid => process_number;
     sched_getcpu => processor_number;
     getcpu => processor;
     __assert_fail => assertion_failed;
     __assert => assertion_failed_simply;
     __assert_perror_fail => assertion_failed_with_error;
-    vfork => fork_process;
-    fork => fork_process;
     clone => make_own_threads;
     execve => replace_program; execv => replace_program; execvp => replace_program; execvpe => replace_program;
     execl => replace_program; execlp => replace_program; execle => replace_program; fexecve => replace_program;
     execveat => replace_program;
-    posix_spawn => spawn_process; posix_spawnp => spawn_process_in_path; system => run_command; popen => open_command;
     aio_read => ask_for_threads; aio_write => ask_for_threads; aio_fsync => ask_for_threads;
     aio_read64 => ask_for_threads; aio_write64 => ask_for_threads; aio_fsync64 => ask_for_threads;
     lio_listio => ask_for_threads; lio_listio64 => ask_for_threads; getaddrinfo_a => ask_for_threads;
@@ -318,7 +310,17 @@ unsafe extern "C" fn exit_now(status: c_int) -> ! {
     end_program(status)
 }
 
+/// Registers a handler for a quick end.
+unsafe extern "C" fn at_quick_exit(handler: unsafe extern "C" fn(), _library: *mut c_void) -> c_int {
+    engine().quick_handlers.push(handler);
+    0
+}
+
 unsafe extern "C" fn exit_quickly(status: c_int) -> ! {
+    while let Some(handler) = engine().quick_handlers.pop() {
+        // SAFETY: the program's handler.
+        unsafe { handler() };
+    }
     end_program(status)
 }
 
@@ -386,24 +388,6 @@ unsafe extern "C" fn close_stream(stream: *mut libc::FILE) -> c_int {
     }
 }
 
-/// A number for each thread that is the same in every execution.
-pub fn virtual_tid() -> c_int {
-    let e = engine();
-    VIRTUAL_PROCESS + e.current as c_int
-}
-
-/// The number that the program has as a process, in every execution. Higher than any that the kernel gives, so that whoever takes it
-/// for a real one reaches nobody.
-pub const VIRTUAL_PROCESS: c_int = 5_000_000;
-
-extern "C" fn process_number() -> c_int {
-    VIRTUAL_PROCESS
-}
-
-extern "C" fn thread_number() -> c_int {
-    virtual_tid()
-}
-
 extern "C" fn processor_number() -> c_int {
     0
 }
@@ -434,18 +418,37 @@ pub unsafe fn raw_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
                 step(Operation::Yield);
                 0
             }
-            libc::SYS_gettid => virtual_tid() as isize,
+            libc::SYS_gettid => children::thread_number() as isize,
             libc::SYS_kill => signals::raw_kill(a as c_int, b as c_int),
             libc::SYS_execve | libc::SYS_execveat => replace_program(),
-            libc::SYS_getpid => VIRTUAL_PROCESS as isize,
+            libc::SYS_getpid => handles::own() as isize,
+            libc::SYS_getppid => handles::parent() as isize,
+            libc::SYS_getpgid => children::raw_group(a as c_int),
+            libc::SYS_getpgrp => children::raw_group(0),
+            libc::SYS_setpgid => children::raw_set_group(a as c_int, b as c_int),
+            libc::SYS_fork | libc::SYS_vfork => children::fork_process() as isize,
+            libc::SYS_wait4 => children::raw_wait4(a as c_int, b as *mut c_int, c as c_int, d as *mut libc::rusage),
+            libc::SYS_waitid => {
+                children::raw_waitid(a as c_int, b as c_int, c as *mut _, d as c_int, e as *mut libc::rusage)
+            }
             libc::SYS_getrandom => {
-                time::fill_random(a as *mut c_void, b);
+                random::fill(a as *mut c_void, b);
                 b as isize
             }
+            libc::SYS_clock_gettime => time::raw_clock(a as c_int, b as *mut libc::timespec),
+            libc::SYS_nanosleep => time::raw_sleep(0, a as *const libc::timespec),
+            libc::SYS_clock_nanosleep => time::raw_sleep(b as c_int, c as *const libc::timespec),
+            libc::SYS_getrusage => time::raw_usage(a as c_int, b as *mut libc::rusage),
+            libc::SYS_sysinfo => time::raw_system(a as *mut libc::sysinfo),
+            libc::SYS_open => descriptors::raw_open(libc::AT_FDCWD, a as *const c_char, b as c_int, c as u32),
+            libc::SYS_openat => descriptors::raw_open(a as c_int, b as *const c_char, c as c_int, d as u32),
+            libc::SYS_read => descriptors::raw_read(a as c_int, b as *mut c_void, c),
+            libc::SYS_write => descriptors::raw_write(a as c_int, b as *const c_void, c),
             libc::SYS_tgkill => -(signals::send_to(b as c_int, c as c_int) as isize),
             libc::SYS_tkill => -(signals::send_to(a as c_int, b as c_int) as isize),
             libc::SYS_clone | libc::SYS_clone3 => make_own_threads(),
-            libc::SYS_exit | libc::SYS_exit_group => end_program(a as c_int),
+            libc::SYS_exit => threads::vanish(a as c_int),
+            libc::SYS_exit_group => end_program(a as c_int),
             _ => sys::syscall6(number, a, b, c, d, e, f),
         }
     }
@@ -466,72 +469,6 @@ unsafe extern "C" fn ask_for_threads() -> ! {
     engine::refuse(format_args!(
         "the program uses asynchronous calls of the C library (aio, getaddrinfo_a, mq_notify), which make threads of their own"
     ))
-}
-
-/// Memory cannot undo what children do.
-fn refuse_children() {
-    if engine().mode == Mode::Snapshot {
-        engine::refuse(format_args!("the program makes child processes, which putting its memory back does not undo"));
-    }
-}
-
-/// Calls a function of the C library that makes a child process, without control meanwhile.
-unsafe fn with_child<R>(f: impl FnOnce() -> R) -> R {
-    refuse_children();
-    engine::set_active(false);
-    let result = f();
-    engine::set_active(true);
-    result
-}
-
-type Pointer = *mut c_void;
-
-unsafe extern "C" fn spawn_process(a: Pointer, b: Pointer, c: Pointer, d: Pointer, e: Pointer, f: Pointer) -> c_int {
-    // SAFETY: what the program asks for.
-    unsafe { with_child(|| call_real!(posix_spawn(a, b, c, d, e, f))) }
-}
-
-unsafe extern "C" fn spawn_process_in_path(
-    a: Pointer,
-    b: Pointer,
-    c: Pointer,
-    d: Pointer,
-    e: Pointer,
-    f: Pointer,
-) -> c_int {
-    // SAFETY: what the program asks for.
-    unsafe { with_child(|| call_real!(posix_spawnp(a, b, c, d, e, f))) }
-}
-
-unsafe extern "C" fn run_command(command: *const c_char) -> c_int {
-    // SAFETY: what the program asks for.
-    unsafe { with_child(|| call_real!(system(command))) }
-}
-
-unsafe extern "C" fn open_command(command: *const c_char, how: *const c_char) -> *mut c_void {
-    // SAFETY: what the program asks for.
-    unsafe { with_child(|| call_real!(popen(command, how))) }
-}
-
-/// A child process runs on its own, without control. What it leaves behind cannot be undone in memory.
-unsafe extern "C" fn fork_process() -> c_int {
-    refuse_children();
-    // SAFETY: the C library's fork; in the child there is only this thread, and nothing is controlled.
-    unsafe {
-        engine::set_active(false);
-        crate::descriptors::share();
-        let child = call_real!(fork());
-        if child != 0 {
-            engine::set_active(true);
-        } else {
-            call!(sys::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            // Another program that the child becomes has no handler for it.
-            call!(sys::SYS_prctl, libc::PR_SET_TSC, libc::PR_TSC_ENABLE);
-            trap::pass_through();
-            signals::release();
-        }
-        child
-    }
 }
 
 /// Changing the user would signal all donors, which take no signals.

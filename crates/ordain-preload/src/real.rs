@@ -1,6 +1,6 @@
 //! The C library's own functions, looked up once.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
 unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
@@ -22,6 +22,11 @@ pub unsafe extern "C" fn forward(name: *const c_char) -> usize {
         crate::engine::refuse(format_args!(
             "the program makes threads before main begins (in a constructor); such threads cannot be controlled"
         ));
+    }
+    if crate::handles::in_child()
+        && let Some(address) = crate::children::stand_in(name)
+    {
+        return address;
     }
     match next(name) {
         0 => missing as *const () as usize,
@@ -68,11 +73,20 @@ real! {
     exit: unsafe extern "C" fn(c_int) -> !;
     mmap: unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, c_int, i64) -> *mut c_void;
     fclose: unsafe extern "C" fn(*mut libc::FILE) -> c_int;
+    fopen: unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE;
     fork: unsafe extern "C" fn() -> c_int;
     posix_spawn: unsafe extern "C" fn(P, P, P, P, P, P) -> c_int;
     posix_spawnp: unsafe extern "C" fn(P, P, P, P, P, P) -> c_int;
     system: unsafe extern "C" fn(*const c_char) -> c_int;
     popen: unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_void;
+    rand: unsafe extern "C" fn() -> c_int;
+    random: unsafe extern "C" fn() -> c_long;
+    srandom: unsafe extern "C" fn(u32);
+    lrand48: unsafe extern "C" fn() -> c_long;
+    mrand48: unsafe extern "C" fn() -> c_long;
+    drand48: unsafe extern "C" fn() -> f64;
+    srand48: unsafe extern "C" fn(c_long);
+    sysconf: unsafe extern "C" fn(c_int) -> c_long;
     sigaction: unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 }
 

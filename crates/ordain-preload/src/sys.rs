@@ -111,6 +111,18 @@ pub fn move_high(fd: isize) -> i32 {
     }
 }
 
+/// What memory of this process holds at an address; nothing if there is none.
+pub fn read_word(address: u64) -> Option<u32> {
+    let mut word = 0u32;
+    let own = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 4 };
+    let other = libc::iovec { iov_base: address as *mut core::ffi::c_void, iov_len: 4 };
+    // SAFETY: the kernel copies, and fails where there is nothing.
+    unsafe {
+        let process = call!(SYS_getpid);
+        (call!(libc::SYS_process_vm_readv, process, &raw const own, 1, &raw const other, 1, 0) == 4).then_some(word)
+    }
+}
+
 /// Reads a small file of /proc.
 pub fn read_file(path: &core::ffi::CStr, room: &mut [u8]) -> usize {
     // SAFETY: reads into the given memory.

@@ -73,6 +73,10 @@ pub struct Slot {
     pub asynchronous: bool,
     /// Its alternate stack: lowest address and size.
     pub alternate: (usize, usize),
+    /// How many children, ports and things from outside its thread has asked for.
+    pub asked: [u32; 3],
+    /// Where its thread is in its random sequence, once that has begun.
+    pub random: Option<u64>,
 }
 
 impl Slot {
@@ -103,6 +107,8 @@ impl Slot {
             handled: 0,
             asynchronous: false,
             alternate: (0, 0),
+            asked: [0; 3],
+            random: None,
         })
     }
 
@@ -114,6 +120,7 @@ impl Slot {
         (self.detached, self.exiting, self.cancelled) = (false, false, false);
         (self.cancel_disabled, self.cancel_asynchronous) = (false, false);
         self.destructors.clear();
+        (self.asked, self.random) = ([0; 3], None);
         (self.mask, self.pending, self.due) = (0, 0, 0);
         (self.handling, self.handled, self.asynchronous, self.alternate) = (0, 0, false, (0, 0));
     }
@@ -570,6 +577,23 @@ unsafe extern "C" fn ordain_finish(_slot: *mut Slot) -> ! {
         // SAFETY: the last thread ends the program.
         unsafe { call_real!(exit(0)) }
     }
+    leave()
+}
+
+/// Ends the running thread as the kernel does: nothing of it is destroyed. The last one ends the program.
+pub fn vanish(status: c_int) -> ! {
+    let e = engine();
+    e.slots[e.current].cancel_disabled = true;
+    e.slots[e.current].exiting = true;
+    if e.arbiter.alive().len() <= 1 {
+        engine::end(ordain_wire::Ending::EXIT, status & 0xff);
+    }
+    leave()
+}
+
+/// The last step of the running thread.
+fn leave() -> ! {
+    let number = engine().current;
     step(Operation::Exit);
     let e = engine();
     let slot = &mut e.slots[number];

@@ -1,11 +1,12 @@
-//! Virtual time, and randomness that is the same in every execution.
+//! Virtual time.
 //!
 //! Time passes for a thread by what it sleeps, by waits that expire, and a little by looking at the clock, so that a loop
-//! that waits for a time to come ends. All clocks are the same.
+//! that waits for a time to come ends. All clocks are the same, but for those of processor time: they begin with the execution.
 
 use crate::context::interpose;
 use crate::engine::{engine, step};
-use crate::real::c_result;
+use crate::real::{c_result, call_real};
+use crate::sys::{self, call};
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use libc::{timespec, timeval};
 use ordain_model::{Operation, Wait};
@@ -17,33 +18,11 @@ const SECOND: u64 = 1_000_000_000;
 /// How much time a look at the clock takes.
 const LOOK: u64 = 1_000;
 
-/// What belongs to an execution.
-#[derive(Default)]
-pub struct Clock {
-    random: u64,
-}
-
-impl Clock {
-    /// Begins an execution.
-    pub fn begin(&mut self, entropy: u64) {
-        self.random = entropy ^ 0x5851_f42d_4c95_7f2d;
-    }
-
-    fn next(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Fills memory with random bytes.
-    pub fn fill(&mut self, room: &mut [u8]) {
-        for chunk in room.chunks_mut(8) {
-            let bytes = self.next().to_le_bytes();
-            chunk.copy_from_slice(&bytes[..chunk.len()]);
-        }
-    }
+/// Lets reading the processor's time fault, so that a handler gives virtual time; or not any more.
+pub fn set_virtual(on: bool) {
+    let how = if on { libc::PR_TSC_SIGSEGV } else { libc::PR_TSC_ENABLE };
+    // SAFETY: a setting of this thread, which its children get too.
+    unsafe { call!(sys::SYS_prctl, libc::PR_SET_TSC, how) };
 }
 
 /// The time of the running thread, in nanoseconds since 1970.
@@ -106,11 +85,12 @@ interpose! {
     usleep => sleep_microseconds;
     sleep => sleep_seconds;
     thrd_sleep => sleep_thread;
-    getrandom => get_random;
-    getentropy => get_entropy;
-    arc4random => get_arc4random;
-    arc4random_uniform => get_arc4random_below;
-    arc4random_buf => fill_arc4random;
+    getrusage => get_usage;
+    sysinfo => get_system;
+    getloadavg => get_load;
+    sysconf => get_setting; get_avphys_pages => get_free_pages;
+    clock_getcpuclockid => get_process_clock;
+    pthread_getcpuclockid => get_thread_clock;
     sched_yield => give_way;
     pthread_yield => give_way;
     thrd_yield => give_way_c11;
@@ -122,12 +102,98 @@ fn look() -> timespec {
     timespec { tv_sec: (now / SECOND) as i64, tv_nsec: (now % SECOND) as i64 }
 }
 
-unsafe extern "C" fn get_clock(_clock: c_int, out: *mut timespec) -> c_int {
+/// Whether a clock is one of processor time: of the process, of the thread, or of any other one, whose numbers are below zero.
+fn is_of_processor(clock: c_int) -> bool {
+    clock < 0 || matches!(clock, libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Reads a clock; gives what the system call gives.
+pub unsafe fn raw_clock(clock: c_int, out: *mut timespec) -> isize {
+    if clock > libc::CLOCK_TAI {
+        return -libc::EINVAL as isize;
+    }
+    let mut now = look();
+    if is_of_processor(clock) {
+        now.tv_sec -= BEGINNING as i64;
+    }
+    // SAFETY: the program wants to know.
+    unsafe { *out = now };
+    0
+}
+
+unsafe extern "C" fn get_clock(clock: c_int, out: *mut timespec) -> c_int {
+    // SAFETY: the program's argument.
+    c_result(unsafe { raw_clock(clock, out) }) as c_int
+}
+
+unsafe extern "C" fn get_process_clock(_process: c_int, out: *mut c_int) -> c_int {
+    // SAFETY: the program wants to know.
+    unsafe { *out = libc::CLOCK_PROCESS_CPUTIME_ID };
+    0
+}
+
+unsafe extern "C" fn get_thread_clock(_thread: libc::pthread_t, out: *mut c_int) -> c_int {
+    // SAFETY: the program wants to know.
+    unsafe { *out = libc::CLOCK_THREAD_CPUTIME_ID };
+    0
+}
+
+/// Fills in what a process has used: its time, and nothing else.
+pub unsafe fn raw_usage(who: c_int, out: *mut libc::rusage) -> isize {
+    let now = look();
     // SAFETY: the program wants to know.
     unsafe {
-        *out = look();
+        out.write_bytes(0, 1);
+        if who != libc::RUSAGE_CHILDREN {
+            (*out).ru_utime = timeval { tv_sec: now.tv_sec - BEGINNING as i64, tv_usec: now.tv_nsec / 1000 };
+        }
     }
     0
+}
+
+unsafe extern "C" fn get_usage(who: c_int, out: *mut libc::rusage) -> c_int {
+    // SAFETY: the program's argument.
+    c_result(unsafe { raw_usage(who, out) }) as c_int
+}
+
+/// Fills in what is known of the system: a machine that does nothing else, and was started when the execution began.
+pub unsafe fn raw_system(out: *mut libc::sysinfo) -> isize {
+    // SAFETY: the program wants to know.
+    unsafe {
+        let result = call!(libc::SYS_sysinfo, out);
+        if result == 0 {
+            let system = &mut *out;
+            system.uptime = look().tv_sec - BEGINNING as i64;
+            system.loads = [0; 3];
+            (system.freeram, system.freeswap, system.freehigh) = (system.totalram, system.totalswap, system.totalhigh);
+            (system.sharedram, system.bufferram, system.procs) = (0, 0, 1);
+        }
+        result
+    }
+}
+
+unsafe extern "C" fn get_system(out: *mut libc::sysinfo) -> c_int {
+    // SAFETY: the program's argument.
+    c_result(unsafe { raw_system(out) }) as c_int
+}
+
+/// A setting of the system; all memory is free.
+unsafe extern "C" fn get_setting(name: c_int) -> c_long {
+    let name = if name == libc::_SC_AVPHYS_PAGES { libc::_SC_PHYS_PAGES } else { name };
+    // SAFETY: asks for a number.
+    unsafe { call_real!(sysconf(name)) }
+}
+
+unsafe extern "C" fn get_free_pages() -> c_long {
+    // SAFETY: asks for a number.
+    unsafe { get_setting(libc::_SC_PHYS_PAGES) }
+}
+
+unsafe extern "C" fn get_load(out: *mut f64, count: c_int) -> c_int {
+    let count = count.clamp(0, 3);
+    // SAFETY: the program wants to know.
+    unsafe { out.write_bytes(0, count as usize) };
+    count
 }
 
 unsafe extern "C" fn get_resolution(_clock: c_int, out: *mut timespec) -> c_int {
@@ -160,11 +226,16 @@ unsafe extern "C" fn get_timespec_resolution(out: *mut timespec, base: c_int) ->
 }
 
 unsafe extern "C" fn get_times(out: *mut libc::tms) -> c_long {
+    let now = look();
+    let ticks = |seconds: i64| seconds.wrapping_mul(100) + now.tv_nsec / 10_000_000;
     if !out.is_null() {
-        // SAFETY: the program wants to know; processor time is not modelled.
-        unsafe { out.write_bytes(0, 1) };
+        // SAFETY: the program wants to know.
+        unsafe {
+            out.write_bytes(0, 1);
+            (*out).tms_utime = ticks(now.tv_sec - BEGINNING as i64);
+        }
     }
-    (look().tv_sec as c_long).wrapping_mul(100)
+    ticks(now.tv_sec)
 }
 
 unsafe extern "C" fn get_time(out: *mut libc::time_t) -> libc::time_t {
@@ -191,27 +262,27 @@ fn sleep_for(span: u64) {
     crate::threads::cancellation_point();
 }
 
-unsafe extern "C" fn sleep_nanoseconds(span: *const timespec, _left: *mut timespec) -> c_int {
+/// Sleeps for some time, or until a time; gives what the system call gives.
+pub unsafe fn raw_sleep(flags: c_int, span: *const timespec) -> isize {
     // SAFETY: the program's arguments.
     unsafe {
         if (*span).tv_nsec < 0 || (*span).tv_nsec >= SECOND as i64 || (*span).tv_sec < 0 {
-            return c_result(-libc::EINVAL as isize) as c_int;
-        }
-        sleep_for(nanoseconds(&*span));
-    }
-    0
-}
-
-unsafe extern "C" fn sleep_on_clock(_clock: c_int, flags: c_int, span: *const timespec, _left: *mut timespec) -> c_int {
-    // SAFETY: the program's arguments.
-    unsafe {
-        if (*span).tv_nsec < 0 || (*span).tv_nsec >= SECOND as i64 {
-            return libc::EINVAL;
+            return -libc::EINVAL as isize;
         }
         let time = nanoseconds(&*span);
         sleep_for(if flags & libc::TIMER_ABSTIME != 0 { time.saturating_sub(now()) } else { time });
     }
     0
+}
+
+unsafe extern "C" fn sleep_nanoseconds(span: *const timespec, _left: *mut timespec) -> c_int {
+    // SAFETY: the program's arguments.
+    c_result(unsafe { raw_sleep(0, span) }) as c_int
+}
+
+unsafe extern "C" fn sleep_on_clock(_clock: c_int, flags: c_int, span: *const timespec, _left: *mut timespec) -> c_int {
+    // SAFETY: the program's arguments.
+    -unsafe { raw_sleep(flags, span) } as c_int
 }
 
 unsafe extern "C" fn sleep_microseconds(span: c_uint) -> c_int {
@@ -230,45 +301,6 @@ unsafe extern "C" fn sleep_seconds(span: c_uint) -> c_uint {
 unsafe extern "C" fn sleep_thread(span: *const timespec, left: *mut timespec) -> c_int {
     // SAFETY: the program's arguments.
     unsafe { sleep_nanoseconds(span, left) }
-}
-
-/// Fills memory with bytes that are the same in every execution.
-pub unsafe fn fill_random(room: *mut c_void, length: usize) {
-    // SAFETY: the program's memory.
-    let room = unsafe { core::slice::from_raw_parts_mut(room as *mut u8, length) };
-    engine().clock.fill(room);
-}
-
-unsafe extern "C" fn get_random(room: *mut c_void, length: usize, _flags: c_uint) -> isize {
-    // SAFETY: the program's memory.
-    unsafe {
-        fill_random(room, length);
-    }
-    length as isize
-}
-
-unsafe extern "C" fn get_entropy(room: *mut c_void, length: usize) -> c_int {
-    // SAFETY: the program's memory.
-    unsafe { fill_random(room, length) };
-    0
-}
-
-unsafe extern "C" fn get_arc4random() -> u32 {
-    let mut value = 0u32;
-    // SAFETY: four bytes of our own.
-    unsafe { get_random((&raw mut value) as *mut c_void, 4, 0) };
-    value
-}
-
-unsafe extern "C" fn get_arc4random_below(bound: u32) -> u32 {
-    // SAFETY: asks for a number.
-    let value = u64::from(unsafe { get_arc4random() });
-    ((value * u64::from(bound)) >> 32) as u32
-}
-
-unsafe extern "C" fn fill_arc4random(room: *mut c_void, length: usize) {
-    // SAFETY: the program's memory.
-    unsafe { get_random(room, length, 0) };
 }
 
 extern "C" fn give_way() -> c_int {

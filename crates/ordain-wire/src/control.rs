@@ -16,8 +16,12 @@ pub const NAMES_SIZE: usize = 1 << 26;
 pub const LOG_OFFSET: usize = NAMES_OFFSET + NAMES_SIZE;
 /// How much room it has.
 pub const LOG_SIZE: usize = 1 << 28;
+/// Where records of what came from outside begin.
+pub const INPUTS_OFFSET: usize = LOG_OFFSET + LOG_SIZE;
+/// How much room they have.
+pub const INPUTS_SIZE: usize = 1 << 26;
 /// The size of the shared memory. Only what is touched takes room.
-pub const SHARED_SIZE: usize = LOG_OFFSET + LOG_SIZE;
+pub const SHARED_SIZE: usize = INPUTS_OFFSET + INPUTS_SIZE;
 /// Longest message.
 pub const MESSAGE_SIZE: usize = 4096;
 /// Most threads whose registers are told at the end.
@@ -230,6 +234,8 @@ pub struct Control {
     pub names_length: AtomicU32,
     /// Bytes of the log.
     pub log_length: AtomicU32,
+    /// Bytes of what came from outside.
+    pub inputs_length: AtomicU64,
     /// Goes up with every visible operation, so that a hang is seen.
     pub heartbeat: AtomicU64,
     /// The launcher has decided that the execution hangs.

@@ -35,6 +35,14 @@ pub struct Follower {
     over: bool,
 }
 
+/// Whether what a thread has announced may become something else because memory changes: a futex operation that compares.
+fn may_become(pending: Operation, op: Operation) -> bool {
+    match (pending, op) {
+        (Operation::Requeue { queue, to, .. }, Operation::Requeue { queue: q, to: t, .. }) => queue == q && to == t,
+        _ => false,
+    }
+}
+
 impl Follower {
     /// Knows nothing yet.
     pub fn new(options: Options) -> Self {
@@ -88,7 +96,8 @@ impl Follower {
         let wrong = |what| Err(Contradiction(what));
         match *event {
             Event::Announce { thread, op, site } => {
-                if !self.is_alive(thread) || self.arbiter.pending(thread).is_some() {
+                let pending = self.arbiter.pending(thread).map(|(pending, _)| pending);
+                if !self.is_alive(thread) || pending.is_some_and(|pending| !may_become(pending, op)) {
                     return wrong("a thread announces twice");
                 }
                 if let Operation::Spawn { child } = op

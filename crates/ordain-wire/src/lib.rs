@@ -12,8 +12,8 @@ mod event;
 mod follow;
 
 pub use control::{
-    Control, Ending, Job, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS, Mode, NAMES_OFFSET,
-    NAMES_SIZE, PLAN_OFFSET, Policy, SHARED_SIZE, Status, ThreadRecord, Turn, VERSION,
+    Control, Ending, INPUTS_OFFSET, INPUTS_SIZE, Job, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS,
+    Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Policy, SHARED_SIZE, Status, ThreadRecord, Turn, VERSION,
 };
 pub use event::{Departure, Event, Known, Log};
 pub use follow::{Contradiction, Follower, Lead};

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,9 @@ int main(void) {
     struct timespec now;
     assert(getrandom(&random, sizeof random, 0) == sizeof random);
     printf("random %llx\n", (unsigned long long)random);
+    const uint64_t *seed = (const uint64_t *)getauxval(AT_RANDOM);
+    printf("seed %llx %llx, %d\n", (unsigned long long)seed[0], (unsigned long long)seed[1], rand());
+    printf("free pages %ld of %ld\n", sysconf(_SC_AVPHYS_PAGES), sysconf(_SC_PHYS_PAGES));
     clock_gettime(CLOCK_REALTIME, &now);
     printf("clock %lld.%09ld\n", (long long)now.tv_sec, now.tv_nsec);
     clock_gettime(CLOCK_MONOTONIC, &now);

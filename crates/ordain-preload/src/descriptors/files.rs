@@ -1,16 +1,25 @@
-//! Opening files: only devices that give random bytes matter.
+//! Opening files: what matters is what differs from run to run, such as devices and files of the kernel's.
 
-use super::{Entry, Kind, descriptors, insert};
+use super::{Entry, Kind, descriptors, insert, outside};
 use crate::context::interpose;
+use crate::handles;
 use crate::process::note_descriptor;
-use crate::real::c_result;
+use crate::real::{c_result, call_real};
 use crate::sys::{self, call};
-use core::ffi::{CStr, c_char, c_int, c_uint};
+use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
+
+/// Kinds of file systems whose files say how the system is at this moment.
+const PROC: c_long = 0x9fa0;
+const SYS: c_long = 0x6265_6572;
+/// Devices of memory: random bytes, and those that are the same whenever they are read.
+const RANDOM: [libc::dev_t; 2] = [libc::makedev(1, 8), libc::makedev(1, 9)];
+const PLAIN: [libc::dev_t; 3] = [libc::makedev(1, 3), libc::makedev(1, 5), libc::makedev(1, 7)];
 
 interpose! {
     open => open_file; open64 => open_file; __open => open_file; __open64 => open_file;
     __open_2 => open_file; __open64_2 => open_file;
     openat => open_at; openat64 => open_at; __openat_2 => open_at; __openat64_2 => open_at;
+    fopen => open_stream; fopen64 => open_stream;
 }
 
 unsafe extern "C" fn open_file(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
@@ -20,14 +29,118 @@ unsafe extern "C" fn open_file(path: *const c_char, flags: c_int, mode: c_uint) 
 
 unsafe extern "C" fn open_at(directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
     // SAFETY: what the program asks for.
+    c_result(unsafe { raw_open(directory, path, flags, mode) }) as c_int
+}
+
+/// Opens a file; gives what the system call gives.
+pub unsafe fn raw_open(directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> isize {
+    // SAFETY: what the program asks for.
     unsafe {
-        let fd = c_result(call!(libc::SYS_openat, directory, path, flags, mode)) as c_int;
-        note_descriptor(fd);
-        if fd >= 0 && matches!(CStr::from_ptr(path).to_bytes(), b"/dev/urandom" | b"/dev/random") {
-            insert(fd, Entry::new(Kind::Random));
+        let mut room = [0; 256];
+        let real = real_path(path, &mut room);
+        let fd = call!(libc::SYS_openat, directory, real, flags, mode);
+        note_descriptor(fd as c_int);
+        if fd >= 0 && flags & libc::O_PATH == 0 && !path.is_null() {
+            know(fd as c_int, CStr::from_ptr(path).to_bytes(), flags & libc::O_ACCMODE == libc::O_RDONLY);
         }
         fd
     }
+}
+
+/// Finds out what was opened.
+unsafe fn know(fd: c_int, path: &[u8], reads: bool) {
+    // SAFETY: asks about the new descriptor.
+    unsafe {
+        let mut status: libc::stat = core::mem::zeroed();
+        if call!(libc::SYS_fstat, fd, &raw mut status) < 0 {
+            return;
+        }
+        match status.st_mode & libc::S_IFMT {
+            libc::S_IFCHR if RANDOM.contains(&status.st_rdev) => insert(fd, Entry::new(Kind::Random)),
+            libc::S_IFCHR if !PLAIN.contains(&status.st_rdev) => outside::adopt(fd, path),
+            libc::S_IFREG if reads && is_of_kernel(fd, path) => {
+                outside::freeze(fd, path);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a file is the kernel's word on the system.
+unsafe fn is_of_kernel(fd: c_int, path: &[u8]) -> bool {
+    if !path.starts_with(b"/proc/") && !path.starts_with(b"/sys/") {
+        return false;
+    }
+    // SAFETY: asks about the new descriptor.
+    unsafe {
+        let mut system: libc::statfs = core::mem::zeroed();
+        call!(libc::SYS_fstatfs, fd, &raw mut system) == 0 && matches!(system.f_type, PROC | SYS)
+    }
+}
+
+/// The path with the real number of a process, if it is about one whose number the program sees otherwise.
+unsafe fn real_path(path: *const c_char, room: &mut [u8; 256]) -> *const c_char {
+    if path.is_null() {
+        return path;
+    }
+    // SAFETY: the program's path.
+    let text = unsafe { CStr::from_ptr(path) }.to_bytes();
+    let Some(rest) = text.strip_prefix(b"/proc/") else { return path };
+    let digits = rest.iter().take_while(|c| c.is_ascii_digit()).count();
+    let number = core::str::from_utf8(&rest[..digits]).ok().and_then(|n| n.parse::<c_int>().ok());
+    let Some(shown) = number else { return path };
+    let real = handles::real_process(shown);
+    if real == shown {
+        return path;
+    }
+    let (mut text, mut left) = ([0; 12], real);
+    let mut begin = text.len();
+    while left > 0 {
+        begin -= 1;
+        text[begin] = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+    let mut parts = [&b"/proc/"[..], &text[begin..], &rest[digits..], b"\0"].into_iter();
+    let fits = parts.try_fold(0, |at, part| {
+        room.get_mut(at..at + part.len())?.copy_from_slice(part);
+        Some(at + part.len())
+    });
+    if fits.is_some() { room.as_ptr().cast() } else { path }
+}
+
+unsafe extern "C" fn open_stream(path: *const c_char, how: *const c_char) -> *mut libc::FILE {
+    // SAFETY: what the program asks for.
+    unsafe {
+        let text = CStr::from_ptr(path).to_bytes();
+        let letters = CStr::from_ptr(how).to_bytes();
+        let reads = letters.starts_with(b"r") && !letters.contains(&b'+');
+        let closes = if letters.contains(&b'e') { libc::O_CLOEXEC } else { 0 };
+        if reads && matches!(text, b"/dev/urandom" | b"/dev/random") {
+            return random_stream();
+        }
+        if !reads || !(text.starts_with(b"/proc/") || text.starts_with(b"/sys/")) {
+            note_descriptor(-1);
+            return call_real!(fopen(path, how));
+        }
+        let fd = open_at(libc::AT_FDCWD, path, libc::O_RDONLY | closes, 0);
+        if fd < 0 { core::ptr::null_mut() } else { libc::fdopen(fd, how) }
+    }
+}
+
+#[repr(C)]
+struct StreamFunctions {
+    read: unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> isize,
+    others: [usize; 3],
+}
+
+unsafe extern "C" {
+    fn fopencookie(cookie: *mut c_void, how: *const c_char, functions: StreamFunctions) -> *mut libc::FILE;
+}
+
+fn random_stream() -> *mut libc::FILE {
+    let functions = StreamFunctions { read: outside::read_random, others: [0; 3] };
+    // SAFETY: a stream that only reads, from memory of our own.
+    unsafe { fopencookie(core::ptr::null_mut(), c"r".as_ptr(), functions) }
 }
 
 /// Another descriptor that came from the same opening.

@@ -8,7 +8,9 @@
 mod endpoints;
 mod files;
 mod locks;
+mod outside;
 mod polling;
+mod ports;
 mod sockets;
 mod timers;
 mod transfer;
@@ -26,6 +28,10 @@ use alloc::vec::Vec;
 use core::ffi::c_int;
 use libc::{EAGAIN, EINTR, pollfd};
 use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation, Outcome, Wait};
+
+pub use files::raw_open;
+pub use ports::stand_in;
+pub use transfer::{raw_read, raw_write};
 
 /// What an end is ready for: reading, writing, its end or an error, and the rest.
 const IN: u64 = 1;
@@ -53,6 +59,8 @@ enum Kind {
     Epoll(usize),
     /// A device that gives random bytes.
     Random,
+    /// Leads out of the program; its number.
+    Outside(usize),
     /// A file with a lock: its number, and that of its opening.
     Locked(usize, usize),
 }
@@ -106,8 +114,11 @@ struct Descriptors {
     /// Sets that were polled before.
     sets: Vec<polling::Set>,
     addresses: Option<ObjectId>,
+    outsides: Vec<outside::Outside>,
+    outside: Option<ObjectId>,
+    /// Says what has gone out.
+    sent: u64,
     datagrams: Option<usize>,
-    next_port: u16,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.
@@ -133,7 +144,8 @@ pub fn begin() {
     d.epolls.clear();
     d.files.clear();
     d.sets.clear();
-    (d.addresses, d.datagrams, d.next_port) = (None, None, 0);
+    d.outsides.clear();
+    (d.addresses, d.datagrams, d.outside, d.sent) = (None, None, None, 0);
 }
 
 /// A child process has everything too: from now on others may read and write, and the kernel alone knows.
@@ -221,7 +233,7 @@ fn bits(events: i16) -> u64 {
 }
 
 /// Asks the kernel what a descriptor is ready for, waiting at most some milliseconds.
-fn ask(fd: c_int, events: i16, milliseconds: c_int) -> i16 {
+pub fn ask(fd: c_int, events: i16, milliseconds: c_int) -> i16 {
     let mut poll = pollfd { fd, events, revents: 0 };
     // SAFETY: one structure of our own.
     unsafe { call!(libc::SYS_poll, &raw mut poll, 1, milliseconds) };

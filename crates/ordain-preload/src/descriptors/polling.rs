@@ -247,7 +247,8 @@ fn is_ready_by_timer(fd: c_int) -> bool {
 fn poll_with(fds: &mut [pollfd], timeout: Option<u64>) -> isize {
     let list: Vec<(c_int, i16)> = fds.iter().filter(|p| p.fd >= 0).map(|p| (p.fd, p.events)).collect();
     let gather = |g: &mut Gathered| list.iter().for_each(|(fd, events)| g.add_descriptor(*fd, *events, None));
-    let peek = || list.iter().any(|(fd, events)| entry(*fd).is_none() && super::ask(*fd, *events, 0) != 0);
+    let outside = |fd| entry(fd).is_none_or(|e| matches!(e.kind, Kind::Outside(_)));
+    let peek = || list.iter().any(|(fd, events)| outside(*fd) && super::ask(*fd, *events, 0) != 0);
     let answer = wait_until(timeout, gather, peek, || ask_poll(fds));
     if answer != isize::MIN {
         return answer;

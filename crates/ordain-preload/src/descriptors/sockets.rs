@@ -3,9 +3,10 @@
 //! A listener and each connection are a group of their own; connections are accepted in the order in which they were made, so which
 //! ends belong together is known. All sockets for datagrams share one object, because anyone may send to anyone.
 
+use super::ports::family;
 use super::{
     ADDRESSES, DATAGRAMS, Entry, IN, Kind, MOST_ENDS, OUT, ask, await_end, change, create_group, descriptors, entry,
-    entry_mut, fail, insert, is_nonblocking, new_group, object_of, refresh, transfer,
+    entry_mut, fail, insert, is_nonblocking, new_group, object_of, ports, refresh, transfer,
 };
 use crate::context::interpose;
 use crate::engine::{self, step};
@@ -13,16 +14,12 @@ use crate::objects;
 use crate::process::note_descriptor;
 use crate::real::c_result;
 use crate::sys::call;
-use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use libc::{
     AF_INET, AF_INET6, AF_UNIX, EADDRINUSE, EAGAIN, ECONNREFUSED, EINPROGRESS, SOCK_STREAM, SOL_SOCKET, sockaddr,
     socklen_t, timeval,
 };
 use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation};
-
-/// Where ports are given out to those who want any.
-const FIRST_PORT: u16 = 23_000;
 
 interpose! {
     socket => make;
@@ -86,21 +83,6 @@ unsafe extern "C" fn make(domain: c_int, kind: c_int, protocol: c_int) -> c_int 
     fd
 }
 
-unsafe fn bytes(address: *const sockaddr, length: socklen_t) -> Vec<u8> {
-    if address.is_null() {
-        return Vec::new();
-    }
-    // SAFETY: the program's address.
-    unsafe { core::slice::from_raw_parts(address as *const u8, (length as usize).min(128)) }.to_vec()
-}
-
-fn family(address: &[u8]) -> c_int {
-    match address {
-        [low, high, ..] => c_int::from(u16::from_le_bytes([*low, *high])),
-        _ => 0,
-    }
-}
-
 /// The name of a Unix socket, without what follows it.
 fn name(address: &[u8]) -> &[u8] {
     match address.get(2..) {
@@ -141,35 +123,20 @@ unsafe extern "C" fn give_address(fd: c_int, address: *const sockaddr, length: s
     change(addresses());
     // SAFETY: what the program asks for.
     unsafe {
-        let mut wanted = bytes(address, length);
-        if matches!(family(&wanted), AF_INET | AF_INET6) && wanted.get(2..4) == Some(&[0, 0]) {
-            return c_result(bind_any(fd, &mut wanted)) as c_int;
+        let mut wanted = ports::real(fd, address, length);
+        if wanted.port() == Some(0) {
+            return c_result(ports::bind_any(fd, &mut wanted)) as c_int;
         }
-        let mut result = call!(libc::SYS_bind, fd, address, length);
-        if result == -(EADDRINUSE as isize) && is_left_over(fd, &wanted) {
-            let path = name(&wanted).to_vec();
+        let bind = || call!(libc::SYS_bind, fd, wanted.as_ptr(), length);
+        let mut result = bind();
+        if result == -(EADDRINUSE as isize) && is_left_over(fd, wanted.bytes()) {
+            let path = name(wanted.bytes()).to_vec();
             let path = alloc::ffi::CString::new(path).unwrap_or_default();
             call!(libc::SYS_unlink, path.as_ptr());
-            result = call!(libc::SYS_bind, fd, address, length);
+            result = bind();
         }
         c_result(result) as c_int
     }
-}
-
-/// Binds to a port that is the same in every execution, if others leave it free.
-unsafe fn bind_any(fd: c_int, address: &mut [u8]) -> isize {
-    for _ in 0..1000 {
-        let d = descriptors();
-        let port = FIRST_PORT + d.next_port % 8000;
-        d.next_port += 1;
-        address[2..4].copy_from_slice(&port.to_be_bytes());
-        // SAFETY: an address of our own.
-        let result = unsafe { call!(libc::SYS_bind, fd, address.as_ptr(), address.len()) };
-        if result != -(EADDRINUSE as isize) {
-            return result;
-        }
-    }
-    -(EADDRINUSE as isize)
 }
 
 /// Whether the name of a Unix socket is there only because an earlier execution has made it: nobody listens there.
@@ -222,27 +189,35 @@ unsafe extern "C" fn begin_listening(fd: c_int, backlog: c_int) -> c_int {
 unsafe extern "C" fn connect_to(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
     // SAFETY: what the program asks for.
     unsafe {
-        let direct = || c_result(call!(libc::SYS_connect, fd, address, length)) as c_int;
+        let wanted = ports::real(fd, address, length);
+        let connect = || call!(libc::SYS_connect, fd, wanted.as_ptr(), length);
+        let direct = || {
+            let result = connect();
+            ports::note_own(fd);
+            c_result(result) as c_int
+        };
         let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket && e.group.is_none()) else { return direct() };
-        let wanted = bytes(address, length);
         step(Operation::Load { cell: addresses(), order: MemoryOrder::SeqCst });
         let listens =
-            |g: &super::Group| g.listens && g.ends.iter().any(|e| !e.is_empty()) && reaches(&wanted, &g.address);
+            |g: &super::Group| g.listens && g.ends.iter().any(|e| !e.is_empty()) && reaches(wanted.bytes(), &g.address);
         let Some(listener) = descriptors().groups.iter().position(listens) else {
-            let result = direct();
-            if result == 0 {
+            let result = connect();
+            ports::note_own(fd);
+            if result == 0 || result == -(EINPROGRESS as isize) {
                 // It is connected to another process, or not to anyone in this program.
                 super::remove(fd);
+                super::outside::adopt(fd, wanted.bytes());
             }
-            return result;
+            return c_result(result) as c_int;
         };
         let tries = is_nonblocking(fd);
         let room = Entry { group: Some(listener), end: 0, ..known };
         if let Err(error) = await_end(&room, OUT, tries, known.limits[1]) {
             return fail(error);
         }
-        let result = call!(libc::SYS_connect, fd, address, length);
+        let result = connect();
         if result == 0 || result == -(EINPROGRESS as isize) {
+            ports::note_own(fd);
             let group = create_group();
             descriptors().groups[group].slow = descriptors().groups[listener].slow;
             insert(fd, Entry { group: Some(group), end: 0, ..known });
@@ -267,7 +242,14 @@ unsafe extern "C" fn accept_one(fd: c_int, address: *mut sockaddr, length: *mut 
 unsafe extern "C" fn accept_with(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
     // SAFETY: what the program asks for.
     unsafe {
-        let accept = || call!(libc::SYS_accept4, fd, address, length, flags);
+        let accept = || {
+            let room = if length.is_null() { 0 } else { *length };
+            let new = call!(libc::SYS_accept4, fd, address, length, flags);
+            if new >= 0 && !address.is_null() && !length.is_null() {
+                ports::show(new as c_int, address, *length, room);
+            }
+            new
+        };
         let Some((known, listener)) = entry(fd).filter(|e| e.kind == Kind::Listener).and_then(|e| Some((e, e.group?)))
         else {
             return c_result(accept()) as c_int;

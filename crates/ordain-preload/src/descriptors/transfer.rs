@@ -1,14 +1,14 @@
 //! Reading and writing.
 
 use super::{
-    Entry, HUP, IN, Kind, OUT, await_end, change, entry, insert, is_nonblocking, object_of, refresh, settle, stall,
-    timers,
+    Entry, HUP, IN, Kind, OUT, await_end, change, entry, insert, is_nonblocking, object_of, outside, ports, refresh,
+    settle, stall, timers,
 };
 use crate::context::interpose;
+use crate::random;
 use crate::real::c_result;
 use crate::signals;
 use crate::sys::{self, call};
-use crate::time;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use libc::{EAGAIN, EPIPE, MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_WAITALL, iovec, msghdr, sockaddr, socklen_t};
@@ -173,8 +173,12 @@ unsafe fn read_pieces(fd: c_int, pieces: *mut iovec, count: usize) -> isize {
         match entry(fd) {
             Some(Entry { kind: Kind::Random, .. }) => {
                 let pieces = core::slice::from_raw_parts(pieces, count);
-                pieces.iter().for_each(|p| time::fill_random(p.iov_base, p.iov_len));
+                pieces.iter().for_each(|p| random::fill(p.iov_base, p.iov_len));
                 pieces.iter().map(|p| p.iov_len as isize).sum()
+            }
+            Some(Entry { kind: Kind::Outside(number), .. }) => {
+                let pieces = core::slice::from_raw_parts(pieces, count);
+                outside::read(fd, number, pieces, || call!(libc::SYS_readv, fd, pieces.as_ptr(), pieces.len()))
             }
             Some(known) if known.group.is_some() && is_for(&known, false) => {
                 let mut message: msghdr = core::mem::zeroed();
@@ -190,6 +194,11 @@ unsafe fn write_pieces(fd: c_int, pieces: *const iovec, count: usize) -> isize {
     // SAFETY: the program's memory.
     unsafe {
         match entry(fd) {
+            Some(Entry { kind: Kind::Outside(number), .. }) => {
+                let pieces = core::slice::from_raw_parts(pieces, count);
+                let write = || call!(libc::SYS_writev, fd, pieces.as_ptr(), pieces.len());
+                broken(outside::write(number, pieces, write), 0)
+            }
             Some(known) if known.group.is_some() && is_for(&known, true) => {
                 let mut message: msghdr = core::mem::zeroed();
                 (message.msg_iov, message.msg_iovlen) = (pieces as *mut iovec, count);
@@ -200,15 +209,21 @@ unsafe fn write_pieces(fd: c_int, pieces: *const iovec, count: usize) -> isize {
     }
 }
 
-unsafe extern "C" fn read_one(fd: c_int, room: *mut c_void, length: usize) -> isize {
+/// Reads; gives what the system call gives.
+pub unsafe fn raw_read(fd: c_int, room: *mut c_void, length: usize) -> isize {
     // SAFETY: the program's memory.
     unsafe {
         if entry(fd).is_none() {
-            return c_result(call!(sys::SYS_read, fd, room, length));
+            return call!(sys::SYS_read, fd, room, length);
         }
         let mut piece = iovec { iov_base: room, iov_len: length };
-        c_result(read_pieces(fd, &mut piece, 1))
+        read_pieces(fd, &mut piece, 1)
     }
+}
+
+unsafe extern "C" fn read_one(fd: c_int, room: *mut c_void, length: usize) -> isize {
+    // SAFETY: the program's memory.
+    c_result(unsafe { raw_read(fd, room, length) })
 }
 
 unsafe extern "C" fn read_checked(fd: c_int, room: *mut c_void, length: usize, _size: usize) -> isize {
@@ -221,15 +236,21 @@ unsafe extern "C" fn read_many(fd: c_int, pieces: *mut iovec, count: c_int) -> i
     c_result(unsafe { read_pieces(fd, pieces, count.max(0) as usize) })
 }
 
-unsafe extern "C" fn write_one(fd: c_int, bytes: *const c_void, length: usize) -> isize {
+/// Writes; gives what the system call gives.
+pub unsafe fn raw_write(fd: c_int, bytes: *const c_void, length: usize) -> isize {
     // SAFETY: the program's memory.
     unsafe {
         if entry(fd).is_none() {
-            return c_result(broken(call!(libc::SYS_write, fd, bytes, length), 0));
+            return broken(call!(libc::SYS_write, fd, bytes, length), 0);
         }
         let piece = iovec { iov_base: bytes as *mut c_void, iov_len: length };
-        c_result(write_pieces(fd, &piece, 1))
+        write_pieces(fd, &piece, 1)
     }
+}
+
+unsafe extern "C" fn write_one(fd: c_int, bytes: *const c_void, length: usize) -> isize {
+    // SAFETY: the program's memory.
+    c_result(unsafe { raw_write(fd, bytes, length) })
 }
 
 unsafe extern "C" fn write_many(fd: c_int, pieces: *const iovec, count: c_int) -> isize {
@@ -247,7 +268,30 @@ unsafe extern "C" fn write_event(fd: c_int, value: u64) -> c_int {
     unsafe { if write_one(fd, (&raw const value) as *const c_void, 8) == 8 { 0 } else { -1 } }
 }
 
+/// Receives, and shows the program whom from.
 unsafe fn receive_all(fd: c_int, message: &mut msghdr, flags: c_int) -> isize {
+    let room = message.msg_namelen;
+    // SAFETY: the program's memory.
+    unsafe {
+        let result = receive_pieces(fd, message, flags);
+        if result >= 0 && !message.msg_name.is_null() {
+            ports::show(fd, message.msg_name.cast(), message.msg_namelen, room);
+        }
+        result
+    }
+}
+
+unsafe fn receive_pieces(fd: c_int, message: &mut msghdr, flags: c_int) -> isize {
+    if let Some(Entry { kind: Kind::Outside(number), .. }) = entry(fd)
+        && flags & !(MSG_NOSIGNAL | MSG_WAITALL) == 0
+    {
+        // SAFETY: the program's memory. Only bytes come from outside.
+        return unsafe {
+            (message.msg_controllen, message.msg_namelen, message.msg_flags) = (0, 0, 0);
+            let pieces = core::slice::from_raw_parts(message.msg_iov, message.msg_iovlen);
+            outside::read(fd, number, pieces, || call!(libc::SYS_recvmsg, fd, message as *mut msghdr, flags))
+        };
+    }
     let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket) else {
         // SAFETY: what the program asks for.
         return unsafe { call!(libc::SYS_recvmsg, fd, message as *mut msghdr, flags) };
@@ -352,10 +396,24 @@ unsafe fn adopt_received(message: &msghdr) {
 unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
     // SAFETY: the program's memory.
     unsafe {
-        match entry(fd).filter(|e| e.kind == Kind::Socket) {
-            Some(known) => give(fd, &known, message, flags),
-            None => broken(call!(libc::SYS_sendmsg, fd, message as *const msghdr, flags | MSG_NOSIGNAL), flags),
+        let to = ports::real(fd, message.msg_name as *const sockaddr, message.msg_namelen);
+        let mut message = *message;
+        if !message.msg_name.is_null() {
+            message.msg_name = to.as_ptr() as *mut c_void;
         }
+        let send = || call!(libc::SYS_sendmsg, fd, &raw const message, flags | MSG_NOSIGNAL);
+        let result = match entry(fd) {
+            Some(known) if known.kind == Kind::Socket => give(fd, &known, &message, flags),
+            Some(Entry { kind: Kind::Outside(number), .. }) => {
+                let pieces = core::slice::from_raw_parts(message.msg_iov, message.msg_iovlen);
+                broken(outside::write(number, pieces, send), flags)
+            }
+            _ => broken(send(), flags),
+        };
+        if to.port().is_some() {
+            ports::note_own(fd);
+        }
+        result
     }
 }
 

@@ -4,11 +4,13 @@ use super::{
     Action, COUNT, Details, To, await_one, bit, change_if_shared, leave_handlers, send, set_mask, signals, suspend,
     take_pending, watch,
 };
+use crate::children;
 use crate::context::interpose;
 use crate::engine::{self, engine, step};
+use crate::handles::{self, VIRTUAL_PROCESS};
 use crate::real::{self, c_result, set_errno};
 use crate::sys::{self, call};
-use crate::threads::{self, State};
+use crate::threads::{self, Slot, State};
 use crate::time;
 use core::ffi::{c_int, c_uint, c_void};
 use libc::{EINTR, EINVAL, ENOMEM, EPERM, ESRCH, SIG_ERR, sigset_t, timespec, timeval};
@@ -206,7 +208,7 @@ unsafe fn inform(out: *mut libc::siginfo_t, signal: c_int) {
         let words = out as *mut c_int;
         words.write(signal);
         words.add(2).write(details.code);
-        words.add(4).write(crate::process::VIRTUAL_PROCESS);
+        words.add(4).write(VIRTUAL_PROCESS);
         words.add(5).write(call!(libc::SYS_getuid) as c_int);
         (out as *mut usize).add(3).write(details.value);
     }
@@ -273,7 +275,7 @@ extern "C" fn wait_for_handler() -> c_int {
 fn is_own(process: c_int) -> bool {
     // SAFETY: asks for a number.
     let own = unsafe { call!(sys::SYS_getpid) } as c_int;
-    process == 0 || process == own || process == -own || process == crate::process::VIRTUAL_PROCESS
+    process == 0 || process == own || process == -own || process.abs() == VIRTUAL_PROCESS
 }
 
 /// Sends a signal, unless it is none; gives an error.
@@ -291,7 +293,7 @@ fn post(signal: c_int, to: To, code: c_int, value: usize) -> c_int {
 unsafe extern "C" fn send_to_process(process: c_int, signal: c_int) -> c_int {
     if !is_own(process) {
         // SAFETY: what the program asks for.
-        return c_result(unsafe { call!(libc::SYS_kill, process, signal) }) as c_int;
+        return c_result(unsafe { call!(libc::SYS_kill, children::receiver(process), signal) }) as c_int;
     }
     fail_if(post(signal, To::Process, SI_USER, 0))
 }
@@ -302,7 +304,7 @@ pub fn raw_kill(process: c_int, signal: c_int) -> isize {
         return -(post(signal, To::Process, SI_USER, 0) as isize);
     }
     // SAFETY: what the program asks for.
-    unsafe { call!(libc::SYS_kill, process, signal) }
+    unsafe { call!(libc::SYS_kill, children::receiver(process), signal) }
 }
 
 unsafe extern "C" fn send_to_group(group: c_int, signal: c_int) -> c_int {
@@ -338,10 +340,10 @@ unsafe extern "C" fn queue_to_thread(thread: libc::pthread_t, signal: c_int, val
 
 /// Sends a signal to the thread with a number, as the system call does; gives an error.
 pub fn send_to(thread: c_int, signal: c_int) -> c_int {
-    let number = (thread - crate::process::VIRTUAL_PROCESS) as usize;
-    match engine().slots.get(number).map(|s| s.state) {
-        Some(State::Running) => post(signal, To::Thread(number), SI_TKILL, 0),
-        _ => ESRCH,
+    let is_meant = |s: &Slot| s.state == State::Running && handles::of_thread(s.thread) == thread;
+    match engine().slots.iter().position(|s| is_meant(s)) {
+        Some(number) => post(signal, To::Thread(number), SI_TKILL, 0),
+        None => ESRCH,
     }
 }
 

@@ -294,7 +294,7 @@ fn run(signal: c_int, action: Action) {
         // Number, error and code; then process, user and value.
         words.write(signal);
         words.add(2).write(details.code);
-        words.add(4).write(crate::process::VIRTUAL_PROCESS);
+        words.add(4).write(crate::handles::VIRTUAL_PROCESS);
         words.add(5).write(call!(libc::SYS_getuid) as c_int);
         info[3] = details.value as u64;
         let mut context: libc::ucontext_t = core::mem::zeroed();

@@ -1,6 +1,6 @@
 //! Futexes: through `syscall`, and raw ones that the kernel sends back to us.
 
-use crate::engine::step;
+use crate::engine::{step, step_if};
 use crate::objects;
 use crate::time::{self, timed_for};
 use libc::{EAGAIN, EINTR, EINVAL, ENOSYS, ETIMEDOUT, timespec};
@@ -42,14 +42,20 @@ pub unsafe fn futex(word: *mut u32, op: i32, value: u32, timeout: usize, word2: 
                 step(Operation::Notify { queue, count: value.min(i32::MAX as u32) }).0 as isize
             }
             libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE => {
-                if op & 0x7f == libc::FUTEX_CMP_REQUEUE && word.read_volatile() != value3 {
-                    return -(EAGAIN as isize);
-                }
                 let (_, to) = objects::futex(word2 as u64);
-                step(Operation::Requeue { queue, to, count: value, moved: timeout as u32 }).0 as isize
+                let requeue = Operation::Requeue { queue, to, count: value, moved: timeout as u32 };
+                if op & 0x7f == libc::FUTEX_REQUEUE {
+                    return step(requeue).0 as isize;
+                }
+                match step_if(requeue, Operation::Requeue { queue, to, count: 0, moved: 0 }, word, value3) {
+                    Some(outcome) => outcome.0 as isize,
+                    None => -(EAGAIN as isize),
+                }
             }
             libc::FUTEX_WAKE_OP => {
                 let (_, second) = objects::futex(word2 as u64);
+                let mut woken = step(Operation::Notify { queue, count: value }).0;
+                // It is this thread's turn now, and nobody who was woken has run.
                 let old = word2.read_volatile();
                 let mut argument = value3 >> 12 & 0xfff;
                 if value3 >> 31 != 0 {
@@ -72,7 +78,6 @@ pub unsafe fn futex(word: *mut u32, op: i32, value: u32, timeout: usize, word2: 
                     4 => old > compare,
                     _ => old >= compare,
                 };
-                let mut woken = step(Operation::Notify { queue, count: value }).0;
                 if also {
                     woken += step(Operation::Notify { queue: second, count: timeout as u32 }).0;
                 }

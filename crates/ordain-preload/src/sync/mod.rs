@@ -11,10 +11,14 @@ mod rwlock;
 mod semaphore;
 mod spin;
 
+pub use once::COMPLETE;
+pub use spin::UNLOCKED;
+
 /// Begins an execution.
 pub fn begin() {
     crate::destructors::begin();
     semaphore::begin();
     crate::signals::begin();
     crate::descriptors::begin();
+    crate::handles::begin();
 }

@@ -16,7 +16,7 @@ interpose! {
 }
 
 /// What the C library puts there when the initialisation is complete.
-const COMPLETE: u32 = 2;
+pub const COMPLETE: u32 = 2;
 
 /// Whether the caller must run the routine.
 #[unsafe(no_mangle)]

@@ -16,7 +16,7 @@ interpose! {
 }
 
 /// What an unlocked spin lock of the C library holds.
-const UNLOCKED: u32 = 1;
+pub const UNLOCKED: u32 = 1;
 
 unsafe fn object(lock: *mut u32) -> ObjectId {
     // SAFETY: the program's lock.
