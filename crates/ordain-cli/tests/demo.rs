@@ -13,7 +13,10 @@ fn the_default_program_shows_a_lost_wake_up() {
     let text = stdout(ordain(directory.path()).arg("demo"), 1);
     assert!(text.starts_with("waiter (lost wake-up: "), "{text}");
     assert!(text.contains("   7  pub(super) fn program() {"), "{text}");
-    assert!(text.contains("\nordain found: deadlock\n  main waits for main.1 to end at "), "{text}");
+    assert!(
+        text.contains("\nordain found: deadlock\n  no thread can go on\n  main waits for main.1 to end at "),
+        "{text}"
+    );
     assert!(text.contains("main.1 waits to be woken from "), "{text}");
     assert!(text.contains("-> woke 0"), "{text}");
     assert!(text.contains(" replay .ordain/ordain-demo-waiter/finding-1.ordain\n"), "{text}");
@@ -95,7 +98,10 @@ fn a_schedule_can_be_given_inline() {
     // A file where the directory would be, so that no schedule can be written.
     common::write(directory.path(), ".ordain", "");
     let text = stdout(ordain(directory.path()).args(["demo", "transfer"]), 1);
-    let line = text.lines().find_map(|l| l.trim().strip_prefix("ORDAIN_REPLAY='")).expect("a line that replays it");
+    let line = text
+        .lines()
+        .find_map(|l| l.split_once("ORDAIN_REPLAY='").map(|parts| parts.1))
+        .expect("a line that replays it");
     let value = line.split('\'').next().expect("a quoted value");
     let mut replay = ordain(directory.path());
     replay.args(["demo", "transfer"]).env("ORDAIN_REPLAY", value);

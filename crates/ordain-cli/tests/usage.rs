@@ -8,11 +8,19 @@ use common::{directory, ordain, stderr, stdout};
 fn help_lists_the_commands_and_the_exit_status() {
     let directory = directory();
     let text = stdout(ordain(directory.path()).arg("--help"), 0);
-    for word in ["check", "demo", "show", "replay", "doctor", "Exit status: 0 nothing found, 1 a finding, 2 wrong use"]
-    {
+    for word in [
+        "check",
+        "demo",
+        "show",
+        "replay",
+        "report",
+        "explain",
+        "doctor",
+        "Exit status: 0 nothing found, 1 a finding, 2 wrong use",
+    ] {
         assert!(text.contains(word), "{text}");
     }
-    for command in ["check", "demo", "show", "replay", "doctor"] {
+    for command in ["check", "demo", "show", "replay", "report", "explain", "doctor"] {
         let text = stdout(ordain(directory.path()).args([command, "--help"]), 0);
         assert!(text.contains(&format!("Usage: ordain {command}")), "{text}");
     }

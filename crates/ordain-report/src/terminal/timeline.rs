@@ -1,7 +1,7 @@
 //! The schedule as a timeline: a column for each thread, time goes down, and beside each step where it is in the source.
 
 use super::{ALARM, BOLD, FAINT, PLAIN, Page, clean, plural, thread_style};
-use crate::story::{RaceAccess, Step, Story, Switch};
+use crate::story::{Place, RaceAccess, Step, Story, Switch};
 use std::collections::BTreeSet;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -28,7 +28,8 @@ pub(super) fn draw(story: &Story, page: &mut Page) {
     let room = page.look.width.saturating_sub(gutter);
     // Rather shorter places than no columns.
     let narrowest = threads.len() * (NARROWEST + GAP);
-    let widths = widths(story, &threads, &shown, &last, room.saturating_sub(PLACE).max(narrowest.min(room)));
+    let place = shown.iter().filter_map(|s| Some(where_of(s.place.as_ref()?).width())).max().unwrap_or(0).min(PLACE);
+    let widths = widths(story, &threads, &shown, &last, room.saturating_sub(place).max(narrowest.min(room)));
     let Some(widths) = widths else {
         return list(story, &shown, &last, digits, page);
     };
@@ -46,14 +47,19 @@ pub(super) fn draw(story: &Story, page: &mut Page) {
         columns.row(&number(step, digits), step.switch, &[(step.thread, &step.text)], PLAIN, page);
         if let Some(place) = &step.place {
             let room = page.look.width.saturating_sub(gutter + columns.total());
-            let text = place.text.as_deref().unwrap_or_default().trim_start();
-            page.put(FAINT, &cut(&format!("{}  {text}", place.short()), room));
+            page.put(FAINT, &cut(&where_of(place), room));
         }
         page.end();
     }
     omitted(story.length.saturating_sub(next), digits, page);
     columns.ends(&last, page);
     legend(&shown, page);
+}
+
+/// The place of a step, with what is written there.
+fn where_of(place: &Place) -> String {
+    let text = place.text.as_deref().unwrap_or_default().trim_start();
+    format!("{}  {}", place.short(), clean(text)).trim_end().to_owned()
 }
 
 /// What the reader must know about the marks.
