@@ -1,6 +1,7 @@
 //! Checks: explore the schedules of a closure.
 
 use crate::finding::{self, Finding, FindingKind};
+use crate::record;
 use crate::replay::{self, Replay};
 use crate::report::{Report, Verdict};
 use crate::rt::{self, Executor};
@@ -8,7 +9,7 @@ pub use ordain_explore::strategy::Kind as Strategy;
 use ordain_explore::strategy::{Bound, Bounded};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Preemptions, Summary, Target, search, shrink};
 use ordain_model::{End, Options};
-use ordain_report::Shrunk;
+use ordain_report::{Sample, Samples, Shrunk};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -19,6 +20,8 @@ use std::time::{Duration, Instant};
 const DEFAULT_SAMPLES: u64 = 10_000;
 /// Steps that are kept of an execution that goes on for ever.
 const BEGINNING: usize = 1_000;
+/// Executions between samples of how a check goes.
+const SAMPLED: u64 = 1024;
 /// More findings than this are counted, not kept.
 const MOST_FINDINGS: usize = 100;
 
@@ -286,6 +289,10 @@ impl Run<'_> {
             report.elapsed = started.elapsed();
             return report;
         }
+        let mut progress = Samples::default();
+        let mut sample = |executions, findings| {
+            progress.add(Sample { seconds: started.elapsed().as_secs_f64(), executions, findings, estimate: None });
+        };
         // The search is left at each finding, because confirming one runs the program again, and taken up behind it.
         loop {
             let found = RefCell::new(None);
@@ -295,6 +302,9 @@ impl Run<'_> {
                 spun |= target.execution().spin_held;
                 let runs = skip + summary.executions + summary.blocked;
                 let over = runs >= most || max_time.is_some_and(|most| started.elapsed() >= most);
+                if runs.is_multiple_of(SAMPLED) {
+                    sample(total.executions + summary.executions, report.findings.len());
+                }
                 if over || found.borrow().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             report.spun |= spun;
@@ -334,6 +344,10 @@ impl Run<'_> {
         } else {
             Verdict::NoFinding
         };
+        if let Some(directory) = self.check.directory.as_deref().filter(|_| !report.findings.is_empty()) {
+            sample(total.executions, report.findings.len());
+            record::keep(&report, total.exhausted, progress.done(), directory);
+        }
         report
     }
 

@@ -3,6 +3,8 @@
 mod render;
 mod store;
 
+pub(crate) use store::run_directory;
+
 use crate::check::Noticed;
 use crate::rt::{Executor, Panicked};
 use ordain_explore::{Target, prefix_of};

@@ -43,6 +43,7 @@ mod check;
 mod finding;
 pub mod hint;
 mod home;
+mod record;
 mod replay;
 mod report;
 mod rt;

@@ -108,7 +108,7 @@ fn a_schedule_file_is_written_and_replays() {
     assert_eq!(lines.skip_while(|l| *l != "steps:").skip(1).count(), finding.steps());
     assert!(written.contains("main choice 2        # choose below 3 -> 2 at "), "{written}");
     let entries: Vec<_> = std::fs::read_dir(file.parent().unwrap()).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert_eq!(entries, ["finding-1.ordain"], "nothing half-written stays");
+    assert_eq!(entries, ["finding-1.ordain", "run.json"], "nothing half-written stays");
 
     let output = child(NAME, "replay", finding.replay_value());
     assert!(!output.status.success());

@@ -8,6 +8,7 @@ use ordain_model::{Names, Site, ThreadId};
 use ordain_report::Story;
 use ordain_report::terminal::{self, Look, Next};
 use std::fmt::Write;
+use std::path::Path;
 
 impl Words for Executor {
     fn names(&self) -> &Names {
@@ -58,6 +59,10 @@ pub(super) fn finding(story: &Story, context: &Context<'_>, replay: &str, troubl
         let quoted = replay.replace('\'', "'\\''");
         let command = format!("ORDAIN_REPLAY='{quoted}' cargo test {}", context.check);
         next.commands.push(("replay".to_owned(), command));
+        if let Some(directory) = story.schedule.as_ref().and_then(|file| Path::new(file).parent()) {
+            let directory = ordain_report::quote(&directory.to_string_lossy());
+            next.commands.push(("report".to_owned(), format!("ordain report {directory}")));
+        }
     }
     terminal::finding(story, Look::PLAIN, &next)
 }

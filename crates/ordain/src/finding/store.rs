@@ -54,10 +54,14 @@ pub(super) fn write(
     check: &str,
     number: usize,
 ) -> Result<PathBuf, String> {
-    // Names of tests have colons, those of checks may have anything.
-    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    let name: String = check.replace("::", ".").chars().map(safe).collect();
-    let directory = directory.join(if name.trim_matches('.').is_empty() { "check".to_owned() } else { name });
+    let directory = run_directory(directory, check);
     let text = schedule.format(&mut |i| executor.execution().steps.get(i).map(|s| describe::step(executor, s)));
     ordain_report::store::write(&directory, &format!("finding-{number}.ordain"), text.as_bytes())
+}
+
+/// The directory of a check's own files. Names of tests have colons, those of checks may have anything.
+pub(crate) fn run_directory(directory: &Path, check: &str) -> PathBuf {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = check.replace("::", ".").chars().map(safe).collect();
+    directory.join(if name.trim_matches('.').is_empty() { "check".to_owned() } else { name })
 }
