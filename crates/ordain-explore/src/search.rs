@@ -1,5 +1,6 @@
 //! The loop: plan, run, learn.
 
+use crate::estimate::Path;
 use crate::plan::{Plan, Target};
 use core::ops::ControlFlow;
 use ordain_model::{End, Execution};
@@ -23,6 +24,10 @@ pub trait Strategy {
     fn learn(&mut self, execution: &Execution);
     /// What it means that nothing is left.
     fn coverage(&self) -> Coverage;
+    /// The path that it is on; `None` if it has none, or nothing is left.
+    fn path(&self) -> Option<Path<'_>> {
+        None
+    }
     /// Forgets what it has explored and begins again.
     fn restart(&mut self);
 }

@@ -249,6 +249,13 @@ impl Check {
     }
 }
 
+/// The program as a target of searches, for measuring them.
+#[doc(hidden)]
+pub fn target(program: impl Fn() + 'static) -> impl Target {
+    rt::install_hook();
+    Executor::new(Options::default(), 256 * 1024, Rc::new(program))
+}
+
 /// A check that runs.
 struct Run<'a> {
     check: &'a Check,

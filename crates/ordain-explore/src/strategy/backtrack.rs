@@ -3,6 +3,7 @@
 //! Each state on the current path has a list of transitions to take from it. They differ in the rule that adds to it when
 //! a race is found. A run in which everything enabled is asleep is cut: what follows is covered elsewhere.
 
+use crate::estimate::Path;
 use crate::plan::{Pick, Plan, Planned, Policy};
 use crate::reversal::{Reversals, Sequence, Which};
 use crate::trace::Trace;
@@ -105,6 +106,14 @@ impl Backtrack {
             return None;
         }
         Some(Plan::new(&self.prefix, &mut self.policy))
+    }
+
+    pub(super) fn path(&self) -> Option<Path<'_>> {
+        if self.finished || self.nodes.is_empty() {
+            return None;
+        }
+        let sleep = self.nodes[..=self.kept].iter().map(|n| n.sleep.as_slice()).collect();
+        Some(Path { prefix: &self.prefix, kept: self.kept, sleep, reduces: true })
     }
 
     /// Learns from an execution; `add` is called for each reversal.

@@ -6,6 +6,7 @@
 //! sleeper need not cover the reversed order.)
 
 use super::backtrack::{Backtrack, Node, is_initial};
+use crate::estimate::Path;
 use crate::plan::Plan;
 use crate::reversal::{Sequence, Which};
 use crate::search::{Coverage, Strategy};
@@ -36,6 +37,10 @@ impl Strategy for Dpor {
 
     fn learn(&mut self, execution: &Execution) {
         self.0.learn(execution, Which::UpToSecond, add);
+    }
+
+    fn path(&self) -> Option<Path<'_>> {
+        self.0.path()
     }
 
     fn restart(&mut self) {

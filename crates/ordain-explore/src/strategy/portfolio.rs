@@ -3,6 +3,7 @@
 //! Every second execution is the optimal search's; the others go round the samplers. It ends when the optimal search does.
 
 use super::{Optimal, Pct, Pos, Random, Urw};
+use crate::estimate::Path;
 use crate::plan::Plan;
 use crate::search::{Coverage, Strategy};
 use ordain_model::Execution;
@@ -58,6 +59,10 @@ impl Strategy for Portfolio {
     fn learn(&mut self, execution: &Execution) {
         self.current().learn(execution);
         self.turn += 1;
+    }
+
+    fn path(&self) -> Option<Path<'_>> {
+        self.optimal.path()
     }
 
     fn restart(&mut self) {

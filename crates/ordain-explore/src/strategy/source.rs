@@ -4,6 +4,7 @@
 //! unless one of its initials (transitions that could come first) is there.
 
 use super::backtrack::{Backtrack, Node, is_initial};
+use crate::estimate::Path;
 use crate::plan::Plan;
 use crate::reversal::{Sequence, Which};
 use crate::search::{Coverage, Strategy};
@@ -29,6 +30,10 @@ impl Strategy for Source {
 
     fn learn(&mut self, execution: &Execution) {
         self.0.learn(execution, Which::UpToSecond, add);
+    }
+
+    fn path(&self) -> Option<Path<'_>> {
+        self.0.path()
     }
 
     fn restart(&mut self) {
