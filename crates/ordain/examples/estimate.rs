@@ -15,7 +15,7 @@ use ordain_explore::{Target, search};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-fn evaluate(name: &str, kind: Kind, most: usize, probes: u32, program: impl Fn() + Clone + 'static) {
+fn evaluate(name: &str, kind: Kind, most: usize, probes: u64, program: impl Fn() + Clone + 'static) {
     let mut target = ordain::target(program.clone());
     let mut strategy = kind.make(0, 3);
     let mut knowing = Foresight::default();
@@ -27,13 +27,13 @@ fn evaluate(name: &str, kind: Kind, most: usize, probes: u32, program: impl Fn()
         let mut strategy = kind.make(0, 3);
         target.run(&mut strategy.plan().unwrap());
         strategy.learn(target.execution());
-        if let Some(r) = knowing.remaining(&*strategy, most) {
-            print!("[{:.1}{}{}] ", 1.0 + r.log.exp(), if r.exact {"="} else {"~"}, r.work);
+        if let Some(r) = knowing.estimate(&*strategy, 1, most as u64) {
+            print!("[{:.1}] ", r.ln.exp());
         }
     }
     let mut target = ordain::target(program);
     let mut strategy = kind.make(0, 3);
-    let mut foresight = Foresight::default();
+    let mut foresight: Foresight = Foresight::default();
     let mut out = format!("{name:24} {total:9}");
     let marks: Vec<u64> = [0.0, 0.01, 0.05, 0.10, 0.25].iter().map(|s| ((total as f64 * s).ceil() as u64).max(1)).collect();
     let mut n = 0;
@@ -47,12 +47,13 @@ fn evaluate(name: &str, kind: Kind, most: usize, probes: u32, program: impl Fn()
         foresight.hear(target.execution());
         for (i, m) in marks.iter().enumerate() {
             if *m == n && (i == 0 || marks[i-1] != n) {
-                foresight.probe(&mut target, probes);
+                foresight.probe(&mut target, probes, &mut |_| ControlFlow::Continue(()));
                 let t = Instant::now();
-                if let Some(r) = foresight.remaining(&*strategy, most) {
-                    let est = n as f64 + r.log.exp();
+                if let Some(r) = foresight.estimate(&*strategy, n, most as u64) {
+                    let est = r.ln.exp();
                     let t = t.elapsed();
-                    out += &format!(" | {:9.1} {:5.1}% {}{:6}w {:4}ms", est, 100.0 * (est / total as f64).min(total as f64 / est), if r.exact {"="} else {"~"}, r.work, t.as_millis());
+                    let within = (r.low.exp() - 0.5..=r.high.exp() + 0.5).contains(&(total as f64));
+                    out += &format!(" | {:9.1} {:5.1}% {:.0}-{:.0}{} {:4}ms", est, 100.0 * (est / total as f64).min(total as f64 / est), r.low.exp(), r.high.exp(), if within {"✓"} else {"✗"}, t.as_millis());
                 }
             }
         }
@@ -62,8 +63,8 @@ fn evaluate(name: &str, kind: Kind, most: usize, probes: u32, program: impl Fn()
 }
 
 fn main() {
-    let most: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(256);
-    let probes: u32 = std::env::args().nth(2).and_then(|a| a.parse().ok()).unwrap_or(32);
+    let most: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(200_000);
+    let probes: u64 = std::env::args().nth(2).and_then(|a| a.parse().ok()).unwrap_or(32);
     let k = Kind::Optimal;
     evaluate("readers(6)", k, most, probes, || programs::readers(6));
     evaluate("readers(13)", k, most, probes, || programs::readers(13));

@@ -12,13 +12,14 @@
 
 use super::hash::{Map, mix};
 use super::numbers::{add_logs, exp, ln};
+use super::promise::{Lineage, NOBODY, Promise, kind};
 use super::sketch::{Course, Past, Place, Seen, Sketch};
 use super::Path;
 use crate::plan::Planned;
 use crate::rng::Rng;
 use crate::wakeup::Sleeper;
 use alloc::vec::Vec;
-use ordain_model::{Access, Footprint, Moment, Operation, Outcome, ThreadId, Transition};
+use ordain_model::{Access, Footprint, Moment, Operation, Outcome, ThreadId, Transition, dependent};
 use smallvec::SmallVec;
 
 /// A live thread in an imagined state.
@@ -42,6 +43,9 @@ struct Group {
     threads: SmallVec<[Thread; 6]>,
     sleep: SmallVec<[Sleeper; 2]>,
     pasts: Vec<Past>,
+    /// The group that it came from.
+    parent: u32,
+    kind: u8,
 }
 
 impl Group {
@@ -68,8 +72,8 @@ pub(super) struct Count {
     pub(super) log: f64,
     /// Whether nothing was left to chance.
     pub(super) exact: bool,
-    /// States that were looked at.
-    pub(super) work: u64,
+    /// Whether it came to an end before too much was looked at.
+    pub(super) finished: bool,
 }
 
 /// Counts on a sketch.
@@ -80,32 +84,39 @@ pub(super) struct Counter<'a> {
     /// Most groups of a generation.
     pub(super) most: usize,
     pub(super) rng: Rng,
+    promise: &'a Promise,
+    pub(super) lineage: Lineage,
     total: f64,
     exact: bool,
+    /// States looked at, and how many may be.
     work: u64,
+    limit: u64,
     /// The groups of each depth, counted from the first source.
     generations: Vec<Map<Group>>,
     expected: SmallVec<[(u32, f64); 2]>,
 }
 
 impl<'a> Counter<'a> {
-    pub(super) fn new(sketch: &'a mut Sketch, reduces: bool, most: usize, rng: Rng) -> Self {
+    pub(super) fn new(sketch: &'a mut Sketch, reduces: bool, most: usize, rng: Rng, promise: &'a Promise, limit: u64) -> Self {
         sketch.look_ahead();
         Self {
             sketch,
             reduces,
             most,
             rng,
+            promise,
+            lineage: Lineage::default(),
             total: f64::NEG_INFINITY,
             exact: true,
             work: 0,
+            limit,
             generations: Vec::new(),
             expected: SmallVec::new(),
         }
     }
 
     /// Counts what is left beside the path.
-    pub(super) fn count(mut self, path: &Path<'_>) -> Count {
+    pub(super) fn count(&mut self, path: &Path<'_>) -> Count {
         self.walk(path);
         let limit = self.sketch.longest * 3 / 2 + 16;
         let mut depth = 0;
@@ -122,10 +133,16 @@ impl<'a> Counter<'a> {
             self.thin_out(&mut groups);
             for (_, group) in &groups {
                 self.branch(group, depth);
+                if self.work > self.limit {
+                    break;
+                }
+            }
+            if self.work > self.limit {
+                break;
             }
             depth += 1;
         }
-        Count { log: self.total, exact: self.exact, work: self.work }
+        Count { log: self.total, exact: self.exact, finished: self.work <= self.limit }
     }
 
     /// Drops groups at random if there are too many.
@@ -136,27 +153,30 @@ impl<'a> Counter<'a> {
         self.exact = false;
         // Groups above a threshold are kept as they are; the others are kept with a chance in proportion to their weight, and then weigh as
         // much as the threshold. The threshold is such that the expected number is what is wanted.
-        let mut weights: Vec<f64> = groups.iter().map(|g| g.1.weight).collect();
-        weights.sort_unstable_by(|a, b| b.total_cmp(a));
-        let mut below = weights.iter().fold(f64::NEG_INFINITY, |sum, w| add_logs(sum, *w));
+        let promise = self.promise;
+        let score = |group: &Group| group.weight + promise.of(group.kind);
+        let mut scores: Vec<f64> = groups.iter().map(|g| score(&g.1)).collect();
+        scores.sort_unstable_by(|a, b| b.total_cmp(a));
+        let mut below = scores.iter().fold(f64::NEG_INFINITY, |sum, s| add_logs(sum, *s));
         let mut threshold = below - ln(self.most as f64);
-        for (kept, weight) in weights.iter().enumerate().take(self.most - 1) {
-            if *weight < threshold {
+        for (kept, score) in scores.iter().enumerate().take(self.most - 1) {
+            if *score < threshold {
                 break;
             }
-            below = sub_logs(below, *weight);
+            below = sub_logs(below, *score);
             threshold = below - ln((self.most - kept - 1) as f64);
         }
         // One random number decides for all, so that few or many are kept only by little (systematic sampling).
         let mut position = self.unit();
         groups.retain_mut(|(_, group)| {
-            if group.weight >= threshold {
+            let score = score(group);
+            if score >= threshold {
                 return true;
             }
-            position += exp(group.weight - threshold);
+            position += exp(score - threshold);
             if position >= 1.0 {
                 position -= 1.0;
-                group.weight = threshold;
+                group.weight += threshold - score;
                 true
             } else {
                 false
@@ -171,13 +191,14 @@ impl<'a> Counter<'a> {
 
     /// Makes the groups that stand for what is left beside the path.
     fn walk(&mut self, path: &Path<'_>) {
-        let mut sources: Vec<Group> = Vec::new();
         let mut group = Group {
             weight: 0.0,
             moment: Moment::default(),
             threads: SmallVec::new(),
             sleep: SmallVec::new(),
             pasts: Vec::new(),
+            parent: NOBODY,
+            kind: 0,
         };
         self.sketch.imagined.begin();
         let Some(place) = self.sketch.root(ThreadId::MAIN) else { return };
@@ -189,7 +210,7 @@ impl<'a> Counter<'a> {
             let mut source = group.clone();
             source.sleep = sleep.iter().cloned().collect();
             if depth == path.kept {
-                sources.push(source);
+                self.settle(source, depth);
                 break;
             }
             let Some(planned) = path.prefix.get(depth) else { break };
@@ -206,7 +227,8 @@ impl<'a> Counter<'a> {
             let mut footprint = Footprint::new();
             self.sketch.imagined.footprint(&op, thread, choice, &mut footprint);
             source.sleep.push(Sleeper { transition: planned.transition, footprint: footprint.clone() });
-            sources.push(source);
+            self.settle(source, depth);
+            self.sketch.imagined.load(&group.moment);
             let saw = self.sketch.look(&footprint, &group.pasts);
             if self.step(&mut group, number, choice, &footprint).is_none() {
                 break;
@@ -214,10 +236,6 @@ impl<'a> Counter<'a> {
             seen.retain(|s| s.0 != thread);
             seen.push((thread, saw));
             self.announce_known(&mut group, path.prefix, depth + 1, &seen);
-        }
-        for (depth, source) in sources.into_iter().enumerate() {
-            self.sketch.imagined.load(&source.moment);
-            self.settle(source, depth);
         }
     }
 
@@ -281,9 +299,33 @@ impl<'a> Counter<'a> {
         Some(seen)
     }
 
-    /// Whether a sleeper can still be woken: somebody else may do something that depends on it.
-    fn can_wake(&self, sleeper: &Sleeper, group: &Group) -> bool {
-        self.others_touch(sleeper.transition.thread, &sleeper.footprint, group)
+    /// Whether a sleeper can never be woken: nobody who goes on, or will be woken, does something that depends on it.
+    fn is_doomed(&self, group: &Group) -> bool {
+        if group.sleep.is_empty() {
+            return false;
+        }
+        let mut awake: SmallVec<[bool; 8]> =
+            group.threads.iter().map(|t| !group.sleep.iter().any(|s| s.transition.thread == t.id)).collect();
+        let mut woken: SmallVec<[bool; 8]> = group.sleep.iter().map(|_| false).collect();
+        loop {
+            let mut more = false;
+            for (sleeper, woken) in group.sleep.iter().zip(&mut woken).filter(|(_, woken)| !**woken) {
+                let id = sleeper.transition.thread;
+                let wakes = group.threads.iter().zip(&awake).any(|(t, awake)| {
+                    *awake && t.id != id && self.sketch.future(t.place).meets(&sleeper.footprint)
+                });
+                if wakes {
+                    *woken = true;
+                    more = true;
+                    if let Some(number) = group.threads.iter().position(|t| t.id == id) {
+                        awake[number] = true;
+                    }
+                }
+            }
+            if !more {
+                return woken.iter().any(|woken| !woken);
+            }
+        }
     }
 
     /// Whether something that a thread other than `thread` may do depends on the footprint.
@@ -334,10 +376,10 @@ impl<'a> Counter<'a> {
                 return;
             }
             if enabled.is_empty() {
-                self.total = add_logs(self.total, group.weight);
+                self.arrive(&group);
                 return;
             }
-            if self.reduces && group.sleep.iter().any(|s| !self.can_wake(s, &group)) {
+            if self.reduces && self.is_doomed(&group) {
                 return;
             }
             let alone = enabled.iter().position(|step| {
@@ -347,19 +389,23 @@ impl<'a> Counter<'a> {
                         self.is_alone(id, &step.op, &step.footprint, &group)
                     }
             });
-            let Some(alone) = alone else { break };
+            let alone = alone.filter(|alone| {
+                let number = enabled[*alone].number;
+                enabled.iter().filter(|e| e.number == number).count() == 1
+            });
+            let Some(alone) = alone else {
+                group.kind = kind(group.sleep.len(), self.far_sleepers(&group, &enabled));
+                break;
+            };
             let number = enabled[alone].number;
             let id = group.threads[number].id;
-            if enabled.iter().filter(|e| e.number == number).count() > 1 {
-                break;
-            }
             let step = enabled.swap_remove(alone);
             let transition = Transition { thread: id, choice: step.choice };
             if group.is_asleep(transition) {
                 return;
             }
             let Some(seen) = self.step(&mut group, number, step.choice, &step.footprint) else {
-                self.total = add_logs(self.total, group.weight);
+                self.arrive(&group);
                 return;
             };
             let reduces = self.reduces;
@@ -372,17 +418,38 @@ impl<'a> Counter<'a> {
         self.put(group, depth);
     }
 
+    /// Counts a leaf.
+    fn arrive(&mut self, group: &Group) {
+        self.total = add_logs(self.total, group.weight);
+        self.lineage.credit(group.parent, group.weight);
+    }
+
+    /// How many sleepers only a step other than the next of some thread can wake.
+    fn far_sleepers(&self, group: &Group, enabled: &Enabled) -> usize {
+        let near = |s: &&Sleeper| {
+            enabled.iter().any(|step| {
+                group.threads[step.number].id != s.transition.thread && dependent(&step.footprint, &s.footprint)
+            })
+        };
+        group.sleep.iter().filter(|s| !near(s)).count()
+    }
+
     /// Adds a group to its generation.
     fn put(&mut self, mut group: Group, depth: usize) {
         self.sketch.imagined.save(&mut group.moment);
         let key = self.key(&group);
+        let position = self.unit();
         if self.generations.len() <= depth {
             self.generations.resize_with(depth + 1, Map::default);
         }
         match self.generations[depth].entry(key) {
             hashbrown::hash_map::Entry::Occupied(mut known) => {
                 let known = known.get_mut();
-                known.weight = add_logs(known.weight, group.weight);
+                let sum = add_logs(known.weight, group.weight);
+                if position < exp(group.weight - sum) {
+                    known.parent = group.parent;
+                }
+                known.weight = sum;
             }
             hashbrown::hash_map::Entry::Vacant(place) => {
                 place.insert(group);
@@ -392,6 +459,7 @@ impl<'a> Counter<'a> {
 
     /// Takes each way that parts from a group.
     fn branch(&mut self, group: &Group, depth: usize) {
+        let node = self.lineage.add(group.parent, depth, group.kind, group.weight);
         self.sketch.imagined.load(&group.moment);
         let mut enabled = self.enabled(group);
         if self.reduces {
@@ -420,6 +488,8 @@ impl<'a> Counter<'a> {
                 threads: group.threads.clone(),
                 sleep: SmallVec::new(),
                 pasts: group.pasts.clone(),
+                parent: node,
+                kind: 0,
             };
             match self.step(&mut child, step.number, step.choice, &step.footprint) {
                 Some(seen) => {
@@ -430,7 +500,7 @@ impl<'a> Counter<'a> {
                         self.settle(child, depth + 1);
                     }
                 }
-                None => self.total = add_logs(self.total, group.weight),
+                None => self.arrive(&child),
             }
             sleep.push(Sleeper { transition, footprint: step.footprint.clone() });
         }

@@ -1,18 +1,29 @@
-//! How much is left: estimates of the number of executions that an exhaustive search will make.
+//! How much is left: how many executions an exhaustive search will make in all.
+//!
+//! Two ways to tell. [`Foresight`] learns what threads do and counts the classes that are left, which is right from early
+//! on for most programs; it is what users see. [`Backtracks`] are the estimators of the literature (Šimša, "Systematic and
+//! Scalable Testing of Concurrent Programs", and the report it builds on), which look at the shape of the explored tree only;
+//! they can also be computed from an exploration trace ([`trace`]).
+//!
+//! All numbers are natural logarithms: there may be more executions than numbers can hold.
+
 mod count;
 mod hash;
 mod numbers;
+mod promise;
 mod sketch;
 
 use crate::plan::{Planned, Target};
-use crate::strategy::Kind;
 use crate::rng::Rng;
 use crate::search::Strategy;
+use crate::strategy::Kind;
 use crate::wakeup::Sleeper;
 use alloc::vec::Vec;
+use core::ops::ControlFlow;
 use count::Counter;
-use numbers::{add_logs, exp, ln};
+use numbers::{add_logs, ln};
 use ordain_model::Execution;
+use promise::Promise;
 use sketch::Sketch;
 
 /// The path of a search, and what is covered beside it.
@@ -24,86 +35,153 @@ pub struct Path<'a> {
     pub(crate) sleep: Vec<&'a [Sleeper]>,
     /// Whether independent steps commute.
     pub(crate) reduces: bool,
+    /// Executions that did not belong to the search.
+    pub(crate) samples: u64,
 }
 
-/// Foresees how many executions are left.
-#[derive(Default)]
-pub struct Foresight {
-    sketch: Sketch,
-    heard: u64,
-    runs: u64,
-    probes: u64,
-}
-
-/// How many executions are left, as logarithms.
-#[derive(Clone, Copy, Debug)]
-pub struct Remaining {
+/// How many executions there are in all, as natural logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
     /// The best guess.
-    pub log: f64,
-    /// The lower end of an interval.
+    pub ln: f64,
+    /// The lower end of an interval that should hold the number nine times out of ten.
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// Whether nothing was left to chance in counting.
-    pub exact: bool,
-    /// States looked at.
-    pub work: u64,
+    /// How many of them have been made.
+    pub done: u64,
+}
+
+impl Estimate {
+    /// A number that is known.
+    pub fn exact(executions: u64) -> Self {
+        let ln = ln(executions as f64);
+        Self { ln, low: ln, high: ln, done: executions }
+    }
+}
+
+/// Counts that are made to learn how far they differ.
+const REPLICAS: usize = 6;
+/// Longer executions are not foreseen: it would take too long.
+const LONGEST: usize = 50_000;
+/// Of the first executions, all are learned from; later of one in [`RARELY`].
+const ALL_OF: u64 = 64;
+const RARELY: u64 = 32;
+
+/// Foresees how many executions there are.
+#[derive(Default)]
+pub struct Foresight {
+    sketch: Sketch,
+    promise: Promise,
+    heard: u64,
+    counts: u64,
+    probes: u64,
+    /// The last estimate, and how much estimates change from one to the next.
+    last: Option<f64>,
+    drift: f64,
 }
 
 impl Foresight {
-    /// Learns from an execution.
-    pub fn learn(&mut self, execution: &Execution) {
-        self.sketch.learn(execution);
-    }
-
-    /// Hears of an execution, and learns from it if it is time.
+    /// Hears of an execution of the search, and learns from it if it is time.
+    #[inline]
     pub fn hear(&mut self, execution: &Execution) {
         self.heard += 1;
-        if self.heard <= 64 || self.heard % 32 == 0 {
+        if self.heard <= ALL_OF || self.heard.is_multiple_of(RARELY) {
+            self.learn(execution);
+        }
+    }
+
+    /// Learns from an execution.
+    pub fn learn(&mut self, execution: &Execution) {
+        if execution.steps.len() <= LONGEST {
             self.sketch.learn(execution);
         }
     }
 
-    /// Runs the program in random orders, to see what its threads do then.
-    pub fn probe(&mut self, target: &mut dyn Target, count: u32) {
+    /// How many times the program was run in random orders.
+    pub fn probes(&self) -> u64 {
+        self.probes
+    }
+
+    /// Forgets the estimates, not the program: the search begins again.
+    pub fn restart(&mut self) {
+        (self.last, self.drift) = (None, 0.0);
+    }
+
+    /// Runs the program in random orders, to see what its threads do then. `look` sees each execution and may break off.
+    pub fn probe<T: Target + ?Sized>(
+        &mut self,
+        target: &mut T,
+        count: u64,
+        look: &mut dyn FnMut(&mut T) -> ControlFlow<()>,
+    ) {
         for _ in 0..count {
+            let number = self.probes as usize;
             self.probes += 1;
-            let kind = [Kind::Random, Kind::Pct, Kind::Pos, Kind::Urw][self.probes as usize % 4];
-            let mut strategy = kind.make(self.probes, 1 + self.probes as usize / 4 % 3);
+            let kind = [Kind::Random, Kind::Pct, Kind::Pos, Kind::Urw][number % 4];
+            let mut strategy = kind.make(self.probes, 1 + number / 4 % 3);
             let Some(mut plan) = strategy.plan() else { return };
             target.run(&mut plan);
-            self.sketch.learn(target.execution());
+            self.learn(target.execution());
+            if look(target).is_break() {
+                return;
+            }
         }
     }
 
-    /// Says what is left of a search.
-    pub fn remaining(&mut self, strategy: &dyn Strategy, most: usize) -> Option<Remaining> {
+    /// Estimates how many executions a search makes in all that has made `executions` so far, by looking at about `work` imagined states.
+    /// `None` if the strategy cannot tell where it is, or executions are too long.
+    pub fn estimate(&mut self, strategy: &dyn Strategy, executions: u64, work: u64) -> Option<Estimate> {
         let path = strategy.path()?;
-        const REPLICAS: usize = 4;
+        let longest = self.sketch.longest;
+        if longest > LONGEST || longest == 0 {
+            return None;
+        }
+        let done = executions.saturating_sub(path.samples);
+        let each = work / REPLICAS as u64;
+        let mut most = (each / (3 * longest as u64)).clamp(16, 8192) as usize;
         let mut logs: Vec<f64> = Vec::new();
-        let mut work = 0;
-        let mut exact = true;
-        for replica in 0..REPLICAS {
-            self.runs += 1;
-            let rng = Rng::new(0x0e57_1a7e, self.runs);
-            let count = Counter::new(&mut self.sketch, path.reduces, most, rng).count(&path);
-            work += count.work;
-            exact &= count.exact;
+        while logs.len() < REPLICAS {
+            self.counts += 1;
+            let rng = Rng::new(0x0e57_1a7e, self.counts);
+            let mut counter = Counter::new(&mut self.sketch, path.reduces, most, rng, &self.promise, 8 * each);
+            let count = counter.count(&path);
+            let lineage = counter.lineage;
+            if !count.finished {
+                // Too much for what may be spent.
+                most /= 4;
+                if most < 8 {
+                    return None;
+                }
+                continue;
+            }
             logs.push(count.log);
-            if count.exact && replica == 0 {
+            if count.exact {
                 break;
             }
+            self.promise.learn(&lineage);
         }
+        Some(self.conclude(&logs, done))
+    }
+
+    /// What the counts come to.
+    fn conclude(&mut self, logs: &[f64], done: u64) -> Estimate {
+        let known = ln(done as f64);
         let n = logs.len() as f64;
-        let mean = logs.iter().fold(f64::NEG_INFINITY, |s, l| add_logs(s, *l)) - ln(n);
-        let spread = if logs.len() > 1 {
-            let center = logs.iter().sum::<f64>() / n;
-            libm::sqrt(logs.iter().map(|l| (l - center) * (l - center)).sum::<f64>() / (n - 1.0))
-        } else {
-            0.0
-        };
-        let _ = exp(0.0);
-        let half = 2.35 * spread / libm::sqrt(n);
-        Some(Remaining { log: mean, low: mean - half, high: mean + half, exact, work })
+        let left = logs.iter().fold(f64::NEG_INFINITY, |sum, log| add_logs(sum, *log)) - ln(n);
+        let total = add_logs(known, left);
+        let totals: Vec<f64> = logs.iter().map(|log| add_logs(known, *log)).collect();
+        let center = totals.iter().sum::<f64>() / n;
+        let variance = totals.iter().map(|t| (t - center) * (t - center)).sum::<f64>() / (n - 1.0).max(1.0);
+        // How far counts differ among each other, how far what threads do was not foreseen, and how far estimates have moved.
+        let chance = 2.0 * libm::sqrt(variance / n);
+        let surprise = self.sketch.surprises / self.sketch.steps.max(1.0) * self.sketch.longest as f64;
+        if let Some(last) = self.last.replace(total) {
+            self.drift = (0.5 * self.drift).max(libm::fabs(total - last));
+        }
+        // The nearer the end, the less is uncertain.
+        let open = 1.0 - numbers::exp((known - total).min(0.0));
+        let half = chance + open * (libm::sqrt(surprise) + self.drift);
+        Estimate { ln: total, low: (total - half).max(known), high: total + half, done }
     }
 }

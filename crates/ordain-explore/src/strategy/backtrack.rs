@@ -113,7 +113,7 @@ impl Backtrack {
             return None;
         }
         let sleep = self.nodes[..=self.kept].iter().map(|n| n.sleep.as_slice()).collect();
-        Some(Path { prefix: &self.prefix, kept: self.kept, sleep, reduces: true })
+        Some(Path { prefix: &self.prefix, kept: self.kept, sleep, reduces: true, samples: 0 })
     }
 
     /// Learns from an execution; `add` is called for each reversal.

@@ -150,7 +150,7 @@ impl Strategy for Optimal {
             return None;
         }
         let sleep = self.nodes[..=self.kept.min(self.nodes.len() - 1)].iter().map(|n| n.sleep.as_slice()).collect();
-        Some(Path { prefix: &self.prefix, kept: self.kept, sleep, reduces: true })
+        Some(Path { prefix: &self.prefix, kept: self.kept, sleep, reduces: true, samples: 0 })
     }
 
     fn restart(&mut self) {

@@ -17,6 +17,8 @@ pub struct Portfolio {
     urw: Urw,
     random: Random,
     turn: usize,
+    /// Executions of the samplers, since the search began.
+    samples: u64,
 }
 
 /// The turns; the optimal search has every second.
@@ -33,6 +35,7 @@ impl Portfolio {
             urw: Urw::new(seed),
             random: Random::new(seed),
             turn: 0,
+            samples: 0,
         }
     }
 
@@ -58,15 +61,17 @@ impl Strategy for Portfolio {
 
     fn learn(&mut self, execution: &Execution) {
         self.current().learn(execution);
+        self.samples += u64::from(!self.turn.is_multiple_of(2));
         self.turn += 1;
     }
 
     fn path(&self) -> Option<Path<'_>> {
-        self.optimal.path()
+        Some(Path { samples: self.samples, ..self.optimal.path()? })
     }
 
     fn restart(&mut self) {
         self.optimal.restart();
+        self.samples = 0;
         self.turn += 1;
     }
 
