@@ -3,7 +3,8 @@
 use crate::estimate::Path;
 use crate::plan::{Plan, Target};
 use core::ops::ControlFlow;
-use ordain_model::{End, Execution};
+use alloc::vec::Vec;
+use ordain_model::{End, Execution, Transition};
 
 /// What it means that a strategy has nothing left to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub trait Strategy {
     fn path(&self) -> Option<Path<'_>> {
         None
     }
+    /// Adds the transitions that are scheduled from a state of the path, by its depth, and not yet taken.
+    fn scheduled(&self, _depth: usize, _out: &mut Vec<Transition>) {}
     /// Forgets what it has explored and begins again.
     fn restart(&mut self);
 }

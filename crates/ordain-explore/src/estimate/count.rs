@@ -300,19 +300,28 @@ impl<'a> Counter<'a> {
     }
 
     /// Whether a sleeper can never be woken: nobody who goes on, or will be woken, does something that depends on it.
-    fn is_doomed(&self, group: &Group) -> bool {
+    fn is_doomed(&self, group: &Group, enabled: &Enabled) -> bool {
         if group.sleep.is_empty() {
             return false;
         }
-        let mut awake: SmallVec<[bool; 8]> =
-            group.threads.iter().map(|t| !group.sleep.iter().any(|s| s.transition.thread == t.id)).collect();
-        let mut woken: SmallVec<[bool; 8]> = group.sleep.iter().map(|_| false).collect();
+        // A thread that has another outcome to try goes on, and is then no sleeper any more.
+        let mut awake: SmallVec<[bool; 8]> = (0..group.threads.len())
+            .map(|number| {
+                let id = group.threads[number].id;
+                !group.sleep.iter().any(|s| s.transition.thread == id)
+                    || enabled.iter().any(|step| {
+                        step.number == number && !group.is_asleep(Transition { thread: id, choice: step.choice })
+                    })
+            })
+            .collect();
+        let is_awake = |id: ThreadId| group.threads.iter().position(|t| t.id == id).is_some_and(|n| awake[n]);
+        let mut woken: SmallVec<[bool; 8]> = group.sleep.iter().map(|s| is_awake(s.transition.thread)).collect();
         loop {
             let mut more = false;
             for (sleeper, woken) in group.sleep.iter().zip(&mut woken).filter(|(_, woken)| !**woken) {
                 let id = sleeper.transition.thread;
                 let wakes = group.threads.iter().zip(&awake).any(|(t, awake)| {
-                    *awake && t.id != id && self.sketch.future(t.place).meets(&sleeper.footprint)
+                    *awake && t.id != id && self.sketch.future(t.place).meets(id, &sleeper.footprint)
                 });
                 if wakes {
                     *woken = true;
@@ -330,23 +339,23 @@ impl<'a> Counter<'a> {
 
     /// Whether something that a thread other than `thread` may do depends on the footprint.
     fn others_touch(&self, thread: ThreadId, footprint: &[Access], group: &Group) -> bool {
-        group.threads.iter().any(|t| t.id != thread && self.sketch.future(t.place).meets(footprint))
+        group.threads.iter().any(|t| t.id != thread && self.sketch.future(t.place).meets(thread, footprint))
     }
 
     /// Whether a step can be taken before all others without losing a class.
     fn is_alone(&self, thread: ThreadId, op: &Operation, footprint: &[Access], group: &Group) -> bool {
-        match *op {
-            Operation::Spawn { .. } | Operation::Sleep | Operation::Yield => return true,
+        let free = match *op {
+            Operation::Spawn { .. } | Operation::Sleep | Operation::Yield => true,
             // Whoever waits for it cannot go on before.
-            Operation::Unlock { lock } | Operation::ReadUnlock { lock } | Operation::WriteUnlock { lock }
-                if self.sketch.is_only_waited_for(lock) =>
-            {
-                return true;
+            Operation::Unlock { lock } | Operation::ReadUnlock { lock } | Operation::WriteUnlock { lock } => {
+                self.sketch.is_only_waited_for(lock)
             }
-            Operation::Exit if footprint.len() == 1 && self.sketch.is_only_waited_for(footprint[0].object()) => {
-                return true;
-            }
-            _ => {}
+            Operation::Exit => footprint.len() == 1 && self.sketch.is_only_waited_for(footprint[0].object()),
+            _ => false,
+        };
+        let may_end = || group.threads.iter().any(|t| t.id != thread && self.sketch.future(t.place).ends_before(thread));
+        if free && !may_end() {
+            return true;
         }
         !self.others_touch(thread, footprint, group)
     }
@@ -379,7 +388,7 @@ impl<'a> Counter<'a> {
                 self.arrive(&group);
                 return;
             }
-            if self.reduces && self.is_doomed(&group) {
+            if self.reduces && self.is_doomed(&group, &enabled) {
                 return;
             }
             let alone = enabled.iter().position(|step| {

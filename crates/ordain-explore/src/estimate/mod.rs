@@ -8,10 +8,16 @@
 //! All numbers are natural logarithms: there may be more executions than numbers can hold.
 
 mod count;
+mod fit;
 mod hash;
 mod numbers;
 mod promise;
 mod sketch;
+pub mod trace;
+mod tree;
+
+pub use fit::{Fit, Progression};
+pub use tree::{Backtracks, Expectation, Measure, Method, Technique};
 
 use crate::plan::{Planned, Target};
 use crate::rng::Rng;

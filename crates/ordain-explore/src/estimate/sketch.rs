@@ -8,7 +8,7 @@
 
 use super::hash::{Map, mix};
 use alloc::vec::Vec;
-use ordain_model::{Access, End, Execution, Footprint, Imagined, ObjectId, Operation, Outcome, Site, ThreadId};
+use ordain_model::{Access, End, Execution, Footprint, Imagined, ObjectId, Operation, Outcome, Site, ThreadId, Wait};
 use smallvec::SmallVec;
 
 /// The number of a location.
@@ -23,14 +23,16 @@ const MOST_CONTEXTS: usize = 400_000;
 pub(super) struct Touched {
     read: [u64; 4],
     written: [u64; 4],
-    /// Everything, as far as one knows.
-    all: bool,
+    /// Whether the program may be ended.
+    ends: bool,
+    /// Threads that have been waited for by then, in any case.
+    joined: u64,
 }
 
 impl Touched {
     fn add(&mut self, access: Access) {
         if access == Access::EVERYTHING {
-            self.all = true;
+            (self.ends, self.joined) = (true, 0);
             return;
         }
         let (word, bit) = spot(access.object());
@@ -43,12 +45,22 @@ impl Touched {
             self.read[i] |= other.read[i];
             self.written[i] |= other.written[i];
         }
-        self.all |= other.all;
+        self.joined = match (self.ends, other.ends) {
+            (true, true) => self.joined & other.joined,
+            (true, false) => self.joined,
+            (false, _) => other.joined,
+        };
+        self.ends |= other.ends;
     }
 
-    /// Whether one of the accesses may depend on what is touched.
-    pub(super) fn meets(&self, footprint: &[Access]) -> bool {
-        self.all
+    /// Whether the program may be ended before a thread is waited for.
+    pub(super) fn ends_before(&self, thread: ThreadId) -> bool {
+        self.ends && (thread.0 >= 64 || self.joined >> thread.0 & 1 == 0)
+    }
+
+    /// Whether a step of a thread may depend on what is touched.
+    pub(super) fn meets(&self, thread: ThreadId, footprint: &[Access]) -> bool {
+        self.ends_before(thread)
             || footprint.iter().any(|access| {
                 if *access == Access::EVERYTHING {
                     return true;
@@ -169,21 +181,7 @@ pub(super) struct Sketch {
     seen: Vec<Seen>,
     pasts: Vec<Past>,
     after: Vec<u64>,
-    words: Vec<u64>,
     moves: Vec<u32>,
-}
-
-/// Whether the words of the operation's object are for the program to decide.
-fn decides(op: &Operation) -> bool {
-    matches!(
-        op,
-        Operation::Load { .. }
-            | Operation::Store { .. }
-            | Operation::Update { .. }
-            | Operation::CompareExchange { .. }
-            | Operation::Await { .. }
-            | Operation::Poll { .. }
-    )
 }
 
 /// Whether two announcements are the same step of a program.
@@ -269,24 +267,7 @@ impl Sketch {
         let objects = self.imagined.words().len();
         self.queues.resize(objects, false);
         self.peeked.resize(objects, false);
-        // The word that each object had after each access.
-        self.words.clear();
-        self.words.extend((0..objects).map(|i| {
-            if i < execution.state.object_count() {
-                ordain_model::state::View::word(&execution.state, ObjectId(i as u32))
-            } else {
-                0
-            }
-        }));
-        self.after.clear();
-        self.after.resize(execution.accesses.len(), 0);
-        for (i, access) in execution.accesses.iter().enumerate().rev() {
-            if *access != Access::EVERYTHING {
-                let word = &mut self.words[access.object().index()];
-                self.after[i] = *word;
-                *word = execution.before[i];
-            }
-        }
+        execution.words_after(&mut self.after);
         let threads = execution.spawned_by.len();
         self.at.clear();
         self.at.resize(threads, Place::MAX);
@@ -399,7 +380,7 @@ impl Sketch {
             alternative.touched.add(*access);
         }
         self.dirty |= before != alternative.touched;
-        if decides(op) {
+        if op.is_valued_outside() {
             for i in execution.access_range(number).filter(|i| execution.accesses[*i] != Access::EVERYTHING) {
                 let (object, value) = (execution.accesses[i].object(), self.after[i]);
                 let change = value.wrapping_sub(execution.before[i]);
@@ -439,7 +420,6 @@ impl Sketch {
 
     /// Notes what kind of objects an operation uses.
     fn mark(&mut self, op: &Operation, footprint: &[Access]) {
-        use ordain_model::Wait;
         if let Operation::QueueWait { queue, .. }
         | Operation::FutexWait { queue, .. }
         | Operation::Notify { queue, .. }
@@ -541,7 +521,13 @@ impl Sketch {
                 for alternative in &self.locations[place].alternatives {
                     future.unite(&alternative.touched);
                     for next in &alternative.next {
-                        future.unite(&self.locations[*next as usize].future);
+                        let mut next = self.locations[*next as usize].future;
+                        if let Operation::Join { thread, wait: Wait::Block } = alternative.op
+                            && thread.0 < 64
+                        {
+                            next.joined |= 1 << thread.0;
+                        }
+                        future.unite(&next);
                     }
                     if let Operation::Spawn { child } = alternative.op
                         && let Some(root) = self.root(child)

@@ -116,6 +116,13 @@ impl Backtrack {
         Some(Path { prefix: &self.prefix, kept: self.kept, sleep, reduces: true, samples: 0 })
     }
 
+    pub(super) fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
+        let Some(node) = self.nodes.get(depth) else { return };
+        let taken = self.prefix.get(depth).map(|p| p.transition);
+        let left = node.backtrack.iter().filter(|t| !node.sleep.iter().any(|s| s.transition == **t));
+        out.extend(left.filter(|t| taken != Some(**t)));
+    }
+
     /// Learns from an execution; `add` is called for each reversal.
     pub(super) fn learn(&mut self, execution: &Execution, which: Which, add: fn(&mut Node, &Sequence<'_>, &Trace)) {
         let len = execution.steps.len();

@@ -68,6 +68,11 @@ impl Strategy for Dfs {
         Some(Path { prefix: &self.prefix, kept, sleep, reduces: false, samples: 0 })
     }
 
+    fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
+        let (Some(enabled), Some(taken)) = (self.policy.enabled.get(depth), self.prefix.get(depth)) else { return };
+        out.extend(enabled.iter().skip_while(|t| **t != taken.transition).skip(1));
+    }
+
     fn restart(&mut self) {
         *self = Self::default();
     }

@@ -11,7 +11,7 @@ use crate::search::{Coverage, Strategy};
 use crate::trace::Trace;
 use crate::wakeup::{Head, NO_TREE, Sleeper, Trees, is_covered};
 use alloc::vec::Vec;
-use ordain_model::{Execution, Footprint};
+use ordain_model::{Execution, Footprint, Transition};
 
 /// A state on the current path.
 struct Node {
@@ -151,6 +151,10 @@ impl Strategy for Optimal {
         }
         let sleep = self.nodes[..=self.kept.min(self.nodes.len() - 1)].iter().map(|n| n.sleep.as_slice()).collect();
         Some(Path { prefix: &self.prefix, kept: self.kept, sleep, reduces: true, samples: 0 })
+    }
+
+    fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
+        out.extend(self.nodes.get(depth).into_iter().flat_map(|n| self.trees.heads(n.tree)));
     }
 
     fn restart(&mut self) {

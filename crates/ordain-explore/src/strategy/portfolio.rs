@@ -6,7 +6,8 @@ use super::{Optimal, Pct, Pos, Random, Urw};
 use crate::estimate::Path;
 use crate::plan::Plan;
 use crate::search::{Coverage, Strategy};
-use ordain_model::Execution;
+use alloc::vec::Vec;
+use ordain_model::{Execution, Transition};
 
 /// Optimal search interleaved with sampling.
 pub struct Portfolio {
@@ -67,6 +68,10 @@ impl Strategy for Portfolio {
 
     fn path(&self) -> Option<Path<'_>> {
         Some(Path { samples: self.samples, ..self.optimal.path()? })
+    }
+
+    fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
+        self.optimal.scheduled(depth, out);
     }
 
     fn restart(&mut self) {

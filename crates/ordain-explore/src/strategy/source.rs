@@ -9,7 +9,8 @@ use crate::plan::Plan;
 use crate::reversal::{Sequence, Which};
 use crate::search::{Coverage, Strategy};
 use crate::trace::Trace;
-use ordain_model::Execution;
+use alloc::vec::Vec;
+use ordain_model::{Execution, Transition};
 
 /// Source-DPOR with sleep sets.
 #[derive(Default)]
@@ -34,6 +35,10 @@ impl Strategy for Source {
 
     fn path(&self) -> Option<Path<'_>> {
         self.0.path()
+    }
+
+    fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
+        self.0.scheduled(depth, out);
     }
 
     fn restart(&mut self) {
