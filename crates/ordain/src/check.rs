@@ -1,5 +1,6 @@
 //! Checks: explore the schedules of a closure.
 
+use crate::conduct::Conductor;
 use crate::finding::{self, Finding, FindingKind};
 use crate::record;
 use crate::replay::{self, Replay};
@@ -289,6 +290,8 @@ impl Run<'_> {
             report.elapsed = started.elapsed();
             return report;
         }
+        let mut conductor = Conductor::connect(&self.name);
+        let mut interrupted = false;
         let mut progress = Samples::default();
         let mut sample = |executions, findings| {
             progress.add(Sample { seconds: started.elapsed().as_secs_f64(), executions, findings, estimate: None });
@@ -302,9 +305,12 @@ impl Run<'_> {
                 spun |= target.execution().spin_held;
                 let runs = skip + summary.executions + summary.blocked;
                 let over = runs >= most || max_time.is_some_and(|most| started.elapsed() >= most);
+                let (executions, findings) = (total.executions + summary.executions, report.findings.len());
                 if runs.is_multiple_of(SAMPLED) {
-                    sample(total.executions + summary.executions, report.findings.len());
+                    sample(executions, findings);
                 }
+                interrupted = conductor.as_mut().is_some_and(|c| c.pause(executions, findings, || None));
+                let over = over || interrupted;
                 if over || found.borrow().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             report.spun |= spun;
@@ -324,7 +330,7 @@ impl Run<'_> {
                 report.findings.push(finding);
             }
             let over = skip >= most || max_time.is_some_and(|most| started.elapsed() >= most);
-            if invalid || !self.check.keep_going || over {
+            if invalid || !self.check.keep_going || over || interrupted {
                 break;
             }
         }
@@ -344,9 +350,13 @@ impl Run<'_> {
         } else {
             Verdict::NoFinding
         };
+        sample(total.executions, report.findings.len());
+        let run = record::run(&report, total.exhausted, interrupted, progress.done());
         if let Some(directory) = self.check.directory.as_deref().filter(|_| !report.findings.is_empty()) {
-            sample(total.executions, report.findings.len());
-            record::keep(&report, total.exhausted, progress.done(), directory);
+            record::keep(&run, directory);
+        }
+        if let Some(conductor) = conductor {
+            conductor.finish(run);
         }
         report
     }
