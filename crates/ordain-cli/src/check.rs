@@ -2,7 +2,6 @@
 //!
 //! Text for people goes to standard error; standard output is for the one JSON object of `--format json`.
 
-mod record;
 mod told;
 
 use crate::Outcome;
@@ -14,14 +13,15 @@ use crate::problem::Problem;
 use crate::progress::Live;
 use ordain_explore::strategy::{Bound, Kind as Strategy};
 use ordain_model::Options;
-use ordain_native::{Check, Launch, Mode, Patience, Verdict, binary};
+use ordain_native::{Check, Launch, Mode, Patience, Verdict, binary, record};
+use ordain_report::{Run, store};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(crate) use told::{classes, notes, plural, rate, story, verdict};
+pub(crate) use told::{classes, plural, rate, story};
 
 /// Longer inputs are refused.
 const MOST_INPUT: u64 = 1 << 30;
@@ -157,7 +157,7 @@ fn run_check(arguments: &Arguments, check: &Check) -> Result<Outcome, Problem> {
     live.end();
     let report = report.map_err(|problem| Problem::Native { problem })?;
     let run = record::run(check, &report);
-    let kept = record::keep(check, &run);
+    let kept = keep(check, &run);
     output::tell(&told::human(check, &report, kept.as_deref().ok()));
     if let Err(error) = &kept {
         output::tell(&format!(
@@ -170,6 +170,13 @@ fn run_check(arguments: &Arguments, check: &Check) -> Result<Outcome, Problem> {
     }
     arguments.exports.write(&[run])?;
     Ok(if report.verdict == Verdict::Finding { Outcome::Finding } else { Outcome::Clean })
+}
+
+/// Writes the record of the run; gives the run directory.
+fn keep(check: &Check, run: &Run) -> Result<PathBuf, String> {
+    let directory = check.directory.as_deref().unwrap_or(Path::new(".ordain"));
+    let file = store::write_run(directory, run)?;
+    Ok(file.parent().unwrap_or(directory).to_owned())
 }
 
 fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
