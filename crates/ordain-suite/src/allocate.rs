@@ -72,25 +72,21 @@ impl Default for Standing {
 }
 
 impl Standing {
-    /// The logarithm of what is left.
+    /// The logarithm of what is left. Of a test without an estimate nothing is known but that it is not over yet; what has
+    /// lasted for some time lasts as long again, on average over all scales.
     fn remaining_ln(&self) -> f64 {
+        let spent = self.spent.ln();
         match self.total_ln {
             // The difference of two numbers by their logarithms; never less than nothing.
-            Some(total) if self.spent > 0.0 => {
-                let spent = self.spent.ln();
-                if total <= spent { f64::NEG_INFINITY } else { total + (-(spent - total).exp()).ln_1p() }
-            }
-            Some(total) => total,
-            None => f64::INFINITY,
+            Some(total) if total <= spent => f64::NEG_INFINITY,
+            Some(total) => total + (-(spent - total).exp()).ln_1p(),
+            None => spent,
         }
     }
 
-    /// The logarithm of the share that is explored.
+    /// The logarithm of the share that is explored; half of a test without an estimate, by the same reasoning.
     fn share_ln(&self) -> f64 {
-        match self.total_ln {
-            Some(total) if self.spent > 0.0 => (self.spent.ln() - total).min(0.0),
-            _ => f64::NEG_INFINITY,
-        }
+        self.total_ln.map_or(0.5f64.ln(), |total| (self.spent.ln() - total).min(0.0))
     }
 }
 
@@ -121,6 +117,11 @@ impl Allocator {
         &self.tests[test]
     }
 
+    /// Changes how much a test counts.
+    pub fn set_weight(&mut self, test: usize, weight: f64) {
+        self.tests[test].weight = weight;
+    }
+
     /// Takes the test that shall have the next slice; it is not given out again until its slice has ended.
     pub fn take(&mut self) -> Option<usize> {
         let candidates = (0..self.tests.len()).filter(|t| !self.tests[*t].done && !self.running[*t]);
@@ -136,13 +137,12 @@ impl Allocator {
             return Some(fresh);
         }
         let least = |key: &dyn Fn(&Standing) -> f64| {
-            let keys = candidates.iter().map(|t| (key(&self.tests[*t]), *t));
-            keys.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|k| k.1)
+            // Among equals, whoever had least: nobody waits for ever because of an estimate that is wrong for ever.
+            let keys = candidates.iter().map(|t| (key(&self.tests[*t]), self.tests[*t].spent, *t));
+            keys.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|k| k.2)
         };
         match self.policy {
-            Policy::RoundRobin => {
-                candidates.iter().copied().find(|t| *t >= self.next).or(candidates.first().copied())
-            }
+            Policy::RoundRobin => candidates.iter().copied().find(|t| *t >= self.next).or(candidates.first().copied()),
             Policy::ShortestFirst => least(&|s| s.remaining_ln() - s.weight.ln()),
             Policy::EvenCoverage => least(&|s| s.share_ln() - s.weight.ln()),
             Policy::Weighted => least(&|s| s.spent / s.weight),
@@ -232,6 +232,20 @@ mod tests {
         }
         let shares: Vec<f64> = spent.iter().zip(sizes).map(|(spent, size)| spent / size).collect();
         assert!(shares[1] > 0.2 && (shares[1] - shares[2]).abs() < 0.02, "{shares:?}");
+    }
+
+    #[test]
+    fn without_estimates_nobody_starves() {
+        for policy in Policy::ALL {
+            let mut allocator = Allocator::new(policy, &[1.0; 3]);
+            let mut spent = [0.0; 3];
+            for _ in 0..30 {
+                let test = allocator.take().unwrap_or(0);
+                spent[test] += 1.0;
+                allocator.give_back(test, spent[test], None, 0, false);
+            }
+            assert_eq!(spent, [10.0; 3], "{policy:?}");
+        }
     }
 
     #[test]

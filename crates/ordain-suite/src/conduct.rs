@@ -1,170 +1,106 @@
-//! The conductor: lets tests go on, a slice of time each, in the order that the allocator gives.
+//! The conductor: lets tests go on, a slice each, in the order that the allocator gives.
 //!
 //! Each test lives in a thread of its own that does nothing but wait while it is not its turn. What a test does cannot end the
 //! suite: a program that cannot be started, a test binary that crashes, hangs or never makes a check is a row with its reason.
 
-use crate::allocate::Allocator;
+use crate::allocate::{Allocator, Policy};
+use crate::amount::Amount;
+use crate::cargo::Found;
 use crate::config::{Config, TestConfig};
-use crate::result::{Row, SuiteResult, Trouble};
-use crate::{cargo, library, program};
-use ordain_report::{Estimate, Run};
-use std::path::{Path, PathBuf};
+use crate::gate::{Gate, Grant, Told};
+use crate::library::Library;
+use crate::program;
+use crate::record;
+use crate::result::{End, Row, SuiteResult, TestKind, Trouble};
+use crate::suite::{Progress, Suite, SuiteObserver};
+use ordain_report::{Estimate, Verdict, store};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A suite that can be run.
-pub struct Suite {
-    /// What to run.
-    pub config: Config,
-    /// The file that it comes from: paths in it are seen from its directory, and a change of its policy is followed.
-    pub file: PathBuf,
-    /// Where run directories of tests are made.
-    pub directory: PathBuf,
-    /// Tests that are done already, from an earlier run.
-    pub before: Vec<Row>,
+/// How often the conductor looks around while tests run.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is needed to run a test.
+pub(crate) enum Prepared {
+    /// It is done already.
+    Done,
+    /// A program: all is in its configuration.
+    Program,
+    /// A Rust test that was found.
+    Rust(Found),
+    /// It cannot be run.
+    Trouble(Trouble),
 }
 
-/// How far a suite is.
-#[derive(Clone, Debug)]
-pub struct Progress {
-    /// Time since it began.
-    pub elapsed: Duration,
-    /// Tests, and how many of them are done.
-    pub tests: usize,
-    /// Tests that are done.
-    pub done: usize,
-    /// Findings so far.
-    pub findings: usize,
-    /// Executions of all tests.
-    pub executions: u64,
-    /// The test that had the last slice.
-    pub last: String,
-}
-
-/// Watches a suite.
-pub trait SuiteObserver {
-    /// A slice has ended.
-    fn progress(&mut self, progress: &Progress);
-    /// A test is done, or came to no verdict; `rows` are all that are.
-    fn done(&mut self, _rows: &[Row]) {}
-    /// Whether the suite shall end as it is.
-    fn is_stopped(&self) -> bool {
-        false
-    }
-}
-
-/// What a test is told.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Grant {
-    /// Go on for that long.
-    Slice(Duration),
-    /// End as it is.
-    Stop,
-}
-
-/// What a test tells at the end of a slice.
-#[derive(Debug)]
-pub(crate) struct Told {
-    pub(crate) test: usize,
-    pub(crate) executions: u64,
-    pub(crate) findings: usize,
-    pub(crate) estimate: Option<Estimate>,
-    /// Its end, if it has come to it.
-    pub(crate) end: Option<Result<Box<Run>, Trouble>>,
-}
-
-/// The side of a test: waits for its turn, and tells how far it is.
-pub(crate) struct Gate {
-    test: usize,
-    to: Sender<Told>,
-    from: Receiver<Grant>,
-    until: Instant,
-    pub(crate) stopped: bool,
-}
-
-impl Gate {
-    /// Waits for the next turn.
-    pub(crate) fn wait(&mut self) {
-        match self.from.recv() {
-            Ok(Grant::Slice(slice)) => self.until = Instant::now() + slice,
-            Ok(Grant::Stop) | Err(_) => self.stopped = true,
+/// Runs a suite whose tests are prepared.
+pub(crate) fn run(
+    suite: &Suite,
+    tests: Vec<(Row, Prepared)>,
+    interrupted: bool,
+    observer: &mut dyn SuiteObserver,
+) -> SuiteResult {
+    let (to, from) = channel();
+    let halt = Arc::new(AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let mut all = Vec::new();
+        for (number, (config, (row, prepared))) in suite.config.tests.iter().zip(tests).enumerate() {
+            let (grant, grants) = channel();
+            let ended = matches!(prepared, Prepared::Done);
+            if !ended {
+                let gate = Gate::new(number, to.clone(), grants, halt.clone());
+                let directory = row.directory.clone();
+                scope.spawn(move || live(suite, config, &directory, &prepared, gate));
+            }
+            let findings = row.run.as_ref().map_or(0, |r| r.findings.len());
+            let (most, keep_going) = (config.max_executions, config.keep_going);
+            all.push(Test { grant, row, findings, most, keep_going, granted: None, ended });
         }
-    }
-
-    /// What is left of the slice.
-    pub(crate) fn left(&self) -> Duration {
-        self.until.saturating_duration_since(Instant::now())
-    }
-
-    /// Tells how far the test is, and waits for the next turn.
-    pub(crate) fn pause(&mut self, executions: u64, findings: usize, estimate: Option<Estimate>) {
-        let told = Told { test: self.test, executions, findings, estimate, end: None };
-        if self.to.send(told).is_err() {
-            self.stopped = true;
-        } else {
-            self.wait();
-        }
-    }
-
-    fn end(self, end: Result<Box<Run>, Trouble>) {
-        let (executions, findings) = end.as_ref().map_or((0, 0), |run| (run.executions, run.findings.len()));
-        let estimate = end.as_ref().ok().and_then(|run| run.estimate);
-        let _ = self.to.send(Told { test: self.test, executions, findings, estimate, end: Some(end) });
-    }
+        drop(to);
+        Conductor::new(suite, all, from, halt, interrupted, observer).conduct()
+    })
 }
 
-/// What the conductor knows of a test that runs.
+/// The life of a test in its thread.
+fn live(suite: &Suite, config: &TestConfig, directory: &Path, prepared: &Prepared, mut gate: Gate) {
+    gate.wait();
+    if gate.is_stopped() {
+        return gate.end(End::default());
+    }
+    // A defect of ours in one test is no reason to lose the others.
+    let end = catch_unwind(AssertUnwindSafe(|| match prepared {
+        Prepared::Done => End::default(),
+        Prepared::Trouble(trouble) => End { run: None, trouble: Some(trouble.clone()) },
+        Prepared::Program => program::run(config, suite.base(), directory, &mut gate),
+        Prepared::Rust(found) => {
+            let environment = config.env.clone().into_iter().collect();
+            let patience = suite.config.suite.patience;
+            Library { found, environment, directory, patience }.run(&mut gate)
+        }
+    }));
+    let end = end.unwrap_or_else(|_| End {
+        run: None,
+        trouble: Some(Trouble::new("its check failed by a defect of Ordain", "please report it with the test")),
+    });
+    gate.end(end);
+}
+
+/// What the conductor knows of a test.
 struct Test {
     grant: Sender<Grant>,
     row: Row,
-    executions: u64,
     findings: usize,
-    granted: Option<Instant>,
+    /// Its own limit of executions.
     most: Option<u64>,
-    /// Whether it was told to end.
-    told_to_stop: bool,
-}
-
-impl Suite {
-    /// Runs it.
-    pub fn run(&self, observer: &mut dyn SuiteObserver) -> SuiteResult {
-        let (to, from) = channel();
-        std::thread::scope(|scope| {
-            let mut tests = Vec::new();
-            for (number, config) in self.config.tests.iter().enumerate() {
-                let (grant, grants) = channel();
-                let before = self.before.iter().find(|row| row.name == config.name && row.done);
-                let row = before.cloned().unwrap_or_else(|| Row { name: config.name.clone(), ..Row::default() });
-                if before.is_none() {
-                    let gate = Gate { test: number, to: to.clone(), from: grants, until: Instant::now(), stopped: false };
-                    scope.spawn(move || self.live(config, gate));
-                }
-                tests.push(Test {
-                    grant,
-                    executions: row.run.as_ref().map_or(0, |r| r.executions),
-                    findings: row.run.as_ref().map_or(0, |r| r.findings.len()),
-                    row,
-                    granted: None,
-                    most: config.max_executions,
-                    told_to_stop: false,
-                });
-            }
-            drop(to);
-            Conductor::new(self, tests, from, observer).conduct()
-        })
-    }
-
-    /// The life of a test in its thread.
-    fn live(&self, config: &TestConfig, mut gate: Gate) {
-        gate.wait();
-        let base = self.file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let end = match &config.program {
-            Some(_) => program::run(config, base, &self.directory, &mut gate),
-            None => cargo::find(config, base)
-                .and_then(|found| library::run(&found, self.config.suite.patience, &mut gate)),
-        };
-        gate.end(end);
-    }
+    /// Whether it goes on after a finding.
+    keep_going: bool,
+    /// The slice that it has: when it began, and how many executions are kept for it.
+    granted: Option<(Instant, u64)>,
+    /// Whether its thread has come to its end.
+    ended: bool,
 }
 
 struct Conductor<'a> {
@@ -173,50 +109,71 @@ struct Conductor<'a> {
     allocator: Allocator,
     tests: Vec<Test>,
     from: Receiver<Told>,
+    halt: Arc<AtomicBool>,
     started: Instant,
-    running: usize,
-    changed: Option<SystemTime>,
+    began: u64,
+    /// The file as it was looked at last, and what it said.
+    file: (Option<Stamp>, Policy),
     budget_spent: bool,
     interrupted: bool,
+    unwritten: Option<String>,
 }
 
+/// What changes when a file is written.
+type Stamp = (SystemTime, u64);
+
 impl<'a> Conductor<'a> {
-    fn new(suite: &'a Suite, tests: Vec<Test>, from: Receiver<Told>, observer: &'a mut dyn SuiteObserver) -> Self {
+    fn new(
+        suite: &'a Suite,
+        tests: Vec<Test>,
+        from: Receiver<Told>,
+        halt: Arc<AtomicBool>,
+        interrupted: bool,
+        observer: &'a mut dyn SuiteObserver,
+    ) -> Self {
         let weights: Vec<f64> = suite.config.tests.iter().map(|t| t.weight).collect();
         let mut allocator = Allocator::new(suite.config.suite.policy, &weights);
-        for (number, test) in tests.iter().enumerate() {
-            if test.row.done {
-                allocator.give_back(number, test.row.seconds, None, test.findings as u64, true);
-            }
+        for (number, test) in tests.iter().enumerate().filter(|(_, test)| test.ended) {
+            allocator.give_back(number, test.row.seconds, None, test.findings as u64, true);
         }
+        let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
         Self {
             suite,
             observer,
             allocator,
             tests,
             from,
+            halt,
             started: Instant::now(),
-            running: 0,
-            changed: modified(&suite.file),
+            began,
+            file: (suite.stamp, suite.file_policy),
             budget_spent: false,
-            interrupted: false,
+            interrupted,
+            unwritten: None,
         }
     }
 
     fn conduct(mut self) -> SuiteResult {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let workers = self.suite.config.suite.workers.unwrap_or(cores);
+        self.write();
         loop {
             self.look_around();
-            while !self.is_over() && self.running < workers {
+            while !self.is_over() && self.running() < workers {
+                let free = workers - self.running();
+                let left = self.executions_left();
+                // What others may still use cannot be given away; they give back what they do not.
+                if left == Some(0) && self.running() > 0 {
+                    break;
+                }
                 let Some(test) = self.allocator.take() else { break };
-                self.grant(test);
+                self.grant(test, left.map(|left| left.div_ceil(free as u64)));
             }
-            if self.running == 0 {
+            if self.running() == 0 {
                 break;
             }
             // Waits for the end of a slice, and looks now and then whether somebody wants it to stop.
-            match self.from.recv_timeout(Duration::from_millis(100)) {
+            match self.from.recv_timeout(LOOK) {
                 Ok(told) => self.hear(told),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -230,115 +187,199 @@ impl<'a> Conductor<'a> {
         self.budget_spent || self.interrupted
     }
 
+    fn running(&self) -> usize {
+        self.tests.iter().filter(|test| test.granted.is_some()).count()
+    }
+
+    /// Executions that were made in this run of the suite; those of tests that were done before are not of its budget.
+    fn executions(&self) -> u64 {
+        self.tests.iter().filter(|t| !t.row.kept).fold(0, |sum, t| sum.saturating_add(t.row.executions))
+    }
+
+    /// Executions of the budget that nobody has.
+    fn executions_left(&self) -> Option<u64> {
+        let kept: u64 = self.tests.iter().filter_map(|t| t.granted).fold(0, |sum, g| sum.saturating_add(g.1));
+        let most = self.suite.config.suite.executions?;
+        Some(most.saturating_sub(self.executions()).saturating_sub(kept))
+    }
+
     /// Looks for what ends the suite, and for a change of its objective.
     fn look_around(&mut self) {
         let config = &self.suite.config.suite;
         self.interrupted |= self.observer.is_stopped();
-        let executions: u64 = self.tests.iter().map(|t| t.executions).sum();
+        self.halt.fetch_or(self.interrupted, Relaxed);
         self.budget_spent |= config.budget.is_some_and(|budget| self.started.elapsed() >= budget)
-            || config.executions.is_some_and(|most| executions >= most);
-        let changed = modified(&self.suite.file);
-        if changed != self.changed {
-            self.changed = changed;
-            // A file that is being written may be wrong for a moment; the objective stays as it is then.
-            if let Ok(new) = Config::read(&self.suite.file) {
-                self.allocator.policy = new.suite.policy;
+            || config.executions.is_some_and(|most| self.executions() >= most);
+        let stamp = stamp(&self.suite.file);
+        if stamp != self.file.0 {
+            self.file.0 = stamp;
+            match Config::read(&self.suite.file) {
+                Ok(new) => self.follow(&new),
+                // A file that is being written may be wrong for a moment; the objective stays as it is then.
+                Err(error) => self.observer.unchanged(self.allocator.policy, &error),
             }
         }
     }
 
-    fn grant(&mut self, number: usize) {
-        let test = &mut self.tests[number];
-        let mut slice = self.suite.config.suite.slice;
-        if let Some(budget) = self.suite.config.suite.budget {
-            slice = slice.min(budget.saturating_sub(self.started.elapsed()));
+    /// Takes over what the file says about the objective.
+    fn follow(&mut self, new: &Config) {
+        for (number, test) in self.suite.config.tests.iter().enumerate() {
+            if let Some(new) = new.tests.iter().find(|new| new.name == test.name) {
+                self.allocator.set_weight(number, new.weight);
+            }
         }
-        let enough = test.most.is_some_and(|most| test.executions >= most);
-        test.told_to_stop |= enough;
-        test.granted = Some(Instant::now());
-        let _ = test.grant.send(if enough { Grant::Stop } else { Grant::Slice(slice) });
-        self.running += 1;
+        let policy = new.suite.policy;
+        // What the command line said holds until the file says something new.
+        if policy != self.file.1 {
+            self.file.1 = policy;
+            if policy != self.allocator.policy {
+                self.observer.changed(self.allocator.policy, policy);
+                self.allocator.policy = policy;
+            }
+        }
+    }
+
+    /// Gives a test its slice; `share` is how many executions of the budget it may use.
+    fn grant(&mut self, number: usize, share: Option<u64>) {
+        let config = &self.suite.config.suite;
+        let test = &mut self.tests[number];
+        let (mut time, mut executions) = match config.slice {
+            Amount::Time(time) => (time, u64::MAX),
+            Amount::Executions(executions) => (Duration::MAX, executions),
+        };
+        if let Some(budget) = config.budget {
+            time = time.min(budget.saturating_sub(self.started.elapsed()));
+        }
+        if let Some(share) = share {
+            executions = executions.min(share);
+        }
+        // Programs look at their own limit themselves; Rust tests are stopped at it.
+        let own = test.most.filter(|_| test.row.kind == TestKind::Rust);
+        let own = own.map_or(u64::MAX, |most| most.saturating_sub(test.row.executions));
+        executions = executions.min(own);
+        test.granted = Some((Instant::now(), if share.is_some() { executions } else { 0 }));
+        let until = test.row.executions.saturating_add(executions);
+        let _ = test.grant.send(if own == 0 { Grant::Stop } else { Grant::Slice { time, until } });
     }
 
     fn hear(&mut self, told: Told) {
-        let started = self.started;
+        let elapsed = self.started.elapsed();
+        let by_executions = self.suite.counts_executions();
         let test = &mut self.tests[told.test];
-        if let Some(granted) = test.granted.take() {
+        if let Some((granted, _)) = test.granted.take() {
             test.row.seconds += granted.elapsed().as_secs_f64();
-            self.running -= 1;
+            test.row.slices += 1;
         }
-        test.row.slices += 1;
-        (test.executions, test.findings) = (told.executions.max(test.executions), told.findings);
-        let ended = told.end.is_some();
-        match told.end {
-            Some(Ok(run)) => {
-                test.executions = run.executions;
-                // What was stopped by the suite's budget is not done; what has reached its own limit is.
-                test.row.done = !run.interrupted || test.most.is_some_and(|most| run.executions >= most);
-                test.row.run = Some(*run);
-            }
-            Some(Err(trouble)) => {
-                test.row.done = true;
-                test.row.trouble = Some(trouble);
-            }
-            None => {}
+        test.row.executions = told.executions.max(test.row.executions);
+        test.row.estimate = told.estimate.or(test.row.estimate);
+        test.findings = told.findings.max(test.findings);
+        test.ended = told.end.is_some();
+        if let Some(end) = told.end {
+            finish(&mut test.row, end, (test.most, test.keep_going), elapsed);
         }
-        if ended && test.row.done {
-            test.row.done_at = Some(started.elapsed().as_secs_f64());
+        let row = &test.row;
+        let spent = if by_executions { row.executions as f64 } else { row.seconds };
+        let total = total_ln(spent, row.executions, row.estimate, test.most);
+        let (findings, ended) = (test.findings as u64, test.ended);
+        self.allocator.give_back(told.test, spent, total, findings, ended);
+        if ended && !self.is_over() {
+            self.write();
         }
-        let total = total_ln(test.row.seconds, test.executions, told.estimate);
-        self.allocator.give_back(told.test, test.row.seconds, total, told.findings as u64, ended);
-        let progress = Progress {
-            elapsed: started.elapsed(),
+        let progress = self.progress(told.test);
+        self.observer.progress(&progress);
+        if ended {
+            self.observer.done(&self.tests[told.test].row);
+        }
+    }
+
+    fn progress(&self, last: usize) -> Progress {
+        Progress {
+            elapsed: self.started.elapsed(),
+            budget: self.suite.config.suite.budget,
             tests: self.tests.len(),
             done: self.tests.iter().filter(|t| t.row.done).count(),
             findings: self.tests.iter().map(|t| t.findings).sum(),
-            executions: self.tests.iter().map(|t| t.executions).sum(),
-            last: self.tests[told.test].row.name.clone(),
-        };
-        self.observer.progress(&progress);
-        if ended {
-            let rows: Vec<Row> = self.tests.iter().filter(|t| t.row.done).map(|t| t.row.clone()).collect();
-            self.observer.done(&rows);
+            executions: self.executions(),
+            most_executions: self.suite.config.suite.executions,
+            policy: self.allocator.policy,
+            last: self.tests[last].row.name.clone(),
+            last_share: self.tests[last].row.share(),
         }
     }
 
     /// Tells all that still live to end as they are, and waits for what they have to say.
     fn stop_all(&mut self) {
-        let mut live = 0;
-        for test in &mut self.tests {
-            let ended = test.row.done || test.row.run.is_some();
-            if !ended {
-                let _ = test.grant.send(Grant::Stop);
-                live += 1;
-            }
+        self.halt.store(true, Relaxed);
+        for test in self.tests.iter().filter(|test| !test.ended) {
+            let _ = test.grant.send(Grant::Stop);
         }
-        while live > 0 {
+        while self.tests.iter().any(|test| !test.ended) {
             let Ok(told) = self.from.recv() else { break };
-            live -= usize::from(told.end.is_some());
             self.hear(told);
         }
     }
 
-    fn result(self) -> SuiteResult {
-        SuiteResult {
-            version: SuiteResult::VERSION,
-            policy: self.allocator.policy,
-            wall_seconds: self.started.elapsed().as_secs_f64(),
-            budget_spent: self.budget_spent,
-            interrupted: self.interrupted,
-            tests: self.tests.into_iter().map(|t| t.row).collect(),
+    /// Writes the record, so that the suite can be resumed whatever happens.
+    fn write(&mut self) {
+        let result = self.so_far();
+        let written = record::write(self.suite, &result);
+        if let Err(reason) = written {
+            self.unwritten = Some(reason);
         }
+    }
+
+    fn so_far(&self) -> SuiteResult {
+        SuiteResult {
+            policy: self.allocator.policy,
+            began: self.began,
+            wall_seconds: self.started.elapsed().as_secs_f64(),
+            budget_spent: self.budget_spent && self.tests.iter().any(|t| !t.row.done),
+            interrupted: self.interrupted,
+            rows: self.tests.iter().map(|t| t.row.clone()).collect(),
+            unwritten: self.unwritten.clone(),
+        }
+    }
+
+    fn result(mut self) -> SuiteResult {
+        self.write();
+        self.so_far()
     }
 }
 
-/// The time that a test takes in all, as natural logarithm: as long for each execution as so far.
-fn total_ln(seconds: f64, executions: u64, estimate: Option<Estimate>) -> Option<f64> {
-    let each = seconds / executions as f64;
-    let estimate = estimate.filter(|_| executions > 0 && each > 0.0)?;
-    Some(estimate.log10 * std::f64::consts::LN_10 + each.ln())
+/// Notes what a test came to, and writes its record.
+fn finish(row: &mut Row, end: End, (most, keep_going): (Option<u64>, bool), elapsed: Duration) {
+    let stopped = end.trouble.as_ref().is_some_and(Trouble::is_stopped);
+    row.trouble = end.trouble.filter(|_| !stopped);
+    if let Some(run) = end.run {
+        row.executions = run.executions;
+        row.estimate = run.estimate.or(row.estimate);
+        // What was stopped by the suite's budget is not done; what has reached its own limit is.
+        let found = !keep_going && run.verdict == Verdict::Finding;
+        row.done = !run.interrupted || found || most.is_some_and(|most| run.executions >= most);
+        if let Err(error) = store::write_run(&row.directory, &run) {
+            let help = "is the disk full, or the directory not yours? Name another with --run-dir";
+            row.trouble = Some(Trouble::new(format!("its record could not be written: {error}"), help));
+        }
+        row.run = Some(run);
+    }
+    row.done |= row.trouble.is_some();
+    row.done_at = row.done.then_some(elapsed.as_secs_f64());
 }
 
-fn modified(file: &Path) -> Option<SystemTime> {
-    std::fs::metadata(file).and_then(|m| m.modified()).ok()
+/// What a test costs in all, as natural logarithm: as much for each execution as so far.
+fn total_ln(spent: f64, executions: u64, estimate: Option<Estimate>, most: Option<u64>) -> Option<f64> {
+    let each = spent / executions as f64;
+    let limit = most.map(|most| (most as f64).log10());
+    let log10 = match (estimate.map(|e| e.log10), limit) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+    let log10 = log10.filter(|log10| log10.is_finite() && executions > 0 && each > 0.0)?;
+    Some(log10 * std::f64::consts::LN_10 + each.ln())
+}
+
+/// Tells whether a file is the one that was looked at.
+pub(crate) fn stamp(file: &Path) -> Option<Stamp> {
+    let data = std::fs::metadata(file).ok()?;
+    Some((data.modified().ok()?, data.len()))
 }

@@ -1,10 +1,13 @@
 //! `ordain.toml`: the tests of a suite, and how its budget is spent.
 
 use crate::allocate::Policy;
+use crate::amount::Amount;
+use crate::result::directory_name;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use ordain_explore::strategy::Kind as Strategy;
 use serde::{Deserialize, Deserializer};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,8 +37,8 @@ pub struct SuiteConfig {
     /// What is aimed at.
     pub policy: Policy,
     /// How long a test goes on before another one may.
-    #[serde(deserialize_with = "duration")]
-    pub slice: Duration,
+    #[serde(deserialize_with = "amount")]
+    pub slice: Amount,
     /// How many tests run at a time; as many as there are processors if not told.
     pub workers: Option<usize>,
     /// How long a test may be silent before it counts as hanging.
@@ -49,7 +52,7 @@ impl Default for SuiteConfig {
             budget: None,
             executions: None,
             policy: Policy::default(),
-            slice: Duration::from_millis(200),
+            slice: Amount::Time(Duration::from_millis(200)),
             workers: None,
             patience: Duration::from_secs(60),
         }
@@ -97,6 +100,9 @@ pub struct TestConfig {
     pub package: Option<String>,
     /// Or the test binary itself.
     pub binary: Option<PathBuf>,
+    /// What cargo needs to build the package's tests, such as `--release`.
+    #[serde(default)]
+    pub cargo_args: Vec<String>,
     /// The full name of the test in its package or binary.
     pub test: Option<String>,
 
@@ -119,7 +125,9 @@ fn one() -> f64 {
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read {}", path.display())]
-    #[diagnostic(help("a suite is described by a file like `ordain.toml`; docs/suite.md has an example"))]
+    #[diagnostic(help(
+        "a suite is described by a file: `ordain suite --init` writes one to begin with, docs/suite.md tells all"
+    ))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -153,8 +161,8 @@ pub enum ConfigError {
 impl Config {
     /// Reads a configuration.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
         Self::parse(path, &text)
     }
 
@@ -173,59 +181,151 @@ impl Config {
             let help = "add a table [[test]] for each test, with `name` and `program`, or `name`, `package` and `test`";
             return Err(wrong(path, text, 0..0, "there are no tests".into(), help.into()));
         }
-        let mut names = HashSet::new();
-        for (number, test) in self.tests.iter().enumerate() {
-            let fail = |reason: String, help: &str| Err(wrong(path, text, table(text, number), reason, help.into()));
-            let name = &test.name;
-            if name.is_empty() || !names.insert(name) {
-                return fail(format!("there are two tests called `{name}`, or one without a name"), "names are unique");
-            }
-            let library = test.package.is_some() || test.binary.is_some();
-            match (&test.program, library) {
-                (Some(_), true) => {
-                    return fail(
-                        format!("test `{name}` is a program and a Rust test at the same time"),
-                        "give `program`, or one of `package` and `binary` with `test`",
-                    );
-                }
-                (None, false) => {
-                    return fail(
-                        format!("test `{name}` does not say what it runs"),
-                        "give `program`, or one of `package` and `binary` with `test`",
-                    );
-                }
-                (None, true) if test.test.is_none() => {
-                    return fail(
-                        format!("test `{name}` does not say which Rust test it is"),
-                        "`test` is the full name, as `cargo test -- --list` shows it",
-                    );
-                }
-                _ => {}
-            }
-            if !(test.weight > 0.0 && test.weight.is_finite()) {
-                return fail(format!("the weight of test `{name}` is {}", test.weight), "weights are above zero");
+        for (key, is_zero) in
+            [("workers", self.suite.workers == Some(0)), ("executions", self.suite.executions == Some(0))]
+        {
+            if is_zero {
+                let reason = format!("`{key}` is 0, so nothing would ever run");
+                return Err(wrong(
+                    path,
+                    text,
+                    assignment(text, key),
+                    reason,
+                    "leave it out, or give a larger number".into(),
+                ));
             }
         }
-        if self.suite.workers == Some(0) || self.suite.slice.is_zero() {
-            let reason = "a suite needs at least one worker, and slices longer than nothing";
-            return Err(wrong(path, text, 0..0, reason.into(), HELP.into()));
+        let mut names = HashMap::new();
+        for (number, test) in self.tests.iter().enumerate() {
+            let fail = |(reason, help): (String, String)| wrong(path, text, table(text, number), reason, help);
+            test.check().map_err(fail)?;
+            if let Some(other) = names.insert(directory_name(&test.name), &test.name) {
+                let name = &test.name;
+                let reason = match other == name {
+                    true => format!("there are two tests called `{name}`"),
+                    false => format!("tests `{other}` and `{name}` would have the same directory"),
+                };
+                return Err(fail((reason, "give them names that differ in letters, digits, or one of -_.+".into())));
+            }
         }
         Ok(())
     }
 }
 
-const HELP: &str = "valid keys of [suite]: budget, executions, policy, slice, workers, patience. Of [[test]]: name, weight, \
-    max-executions, keep-going; for programs: program, args, stdin, env, expect-status, compare-output, kind-time, \
-    spurious-wakeups, strategy, preemption-bound, seed; for Rust tests: package or binary, test. Policies: round-robin, \
-    shortest-first, even-coverage, findings, weighted. Times: \"500ms\", \"30s\", \"5m\", \"1h\"";
+impl TestConfig {
+    /// What is wrong with it, and what would be right.
+    fn check(&self) -> Result<(), (String, String)> {
+        let name = &self.name;
+        let fail = |reason: String, help: &str| Err((reason, help.to_owned()));
+        if name.trim().is_empty() || name.contains(char::is_control) {
+            return fail("a test has no name".into(), "`name` is what the test is called in reports");
+        }
+        let library = self.package.is_some() || self.binary.is_some();
+        match (&self.program, library) {
+            (Some(_), true) => {
+                return fail(
+                    format!("test `{name}` is a program and a Rust test at the same time"),
+                    "give `program`, or one of `package` and `binary` with `test`",
+                );
+            }
+            (None, false) => {
+                return fail(
+                    format!("test `{name}` does not say what it runs"),
+                    "give `program`, or one of `package` and `binary` with `test`",
+                );
+            }
+            (None, true) if self.test.is_none() => {
+                return fail(
+                    format!("test `{name}` does not say which Rust test it is"),
+                    "`test` is the full name, as `cargo test -- --list` shows it",
+                );
+            }
+            _ => {}
+        }
+        if self.package.is_some() && self.binary.is_some() {
+            return fail(format!("test `{name}` has a package and a binary"), "give one of `package` and `binary`");
+        }
+        let foreign = if library { self.only_of_programs() } else { self.only_of_rust_tests() };
+        if let Some(key) = foreign {
+            return match library {
+                true => fail(
+                    format!("`{key}` is for programs, and `{name}` is a Rust test"),
+                    "leave it out: a Rust test says such things in its code, by ordain::Check or #[ordain::test]",
+                ),
+                false => fail(format!("`{key}` is for Rust tests, and `{name}` is a program"), "leave it out"),
+            };
+        }
+        if !(self.weight > 0.0 && self.weight.is_finite()) {
+            return fail(format!("the weight of test `{name}` is {}", self.weight), "weights are above zero");
+        }
+        if self.max_executions == Some(0) {
+            return fail(
+                format!("test `{name}` may make no executions"),
+                "leave `max-executions` out, or give a larger number",
+            );
+        }
+        let variable =
+            |(name, value): (&String, &String)| name.is_empty() || name.contains(['=', '\0']) || value.contains('\0');
+        if self.env.iter().any(variable) {
+            return fail(format!("a variable of test `{name}` cannot be set"), "names have no `=`, values no NUL byte");
+        }
+        Ok(())
+    }
 
-/// The place of the n-th table of a test.
-fn table(text: &str, number: usize) -> std::ops::Range<usize> {
-    let start = text.match_indices("[[test]]").nth(number).map_or(0, |m| m.0);
-    start..(start + "[[test]]".len()).min(text.len())
+    /// The first key that only programs have.
+    fn only_of_programs(&self) -> Option<&'static str> {
+        let keys = [
+            ("args", !self.args.is_empty()),
+            ("stdin", self.stdin.is_some()),
+            ("expect-status", self.expect_status != 0),
+            ("compare-output", self.compare_output),
+            ("kind-time", self.kind_time),
+            ("spurious-wakeups", self.spurious_wakeups),
+            ("strategy", self.strategy.is_some()),
+            ("preemption-bound", self.preemption_bound.is_some()),
+            ("seed", self.seed != 0),
+            ("keep-going", self.keep_going),
+        ];
+        keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
+    }
+
+    /// The first key that only Rust tests have.
+    fn only_of_rust_tests(&self) -> Option<&'static str> {
+        let keys = [("test", self.test.is_some()), ("cargo-args", !self.cargo_args.is_empty())];
+        keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
+    }
 }
 
-fn wrong(path: &Path, text: &str, place: std::ops::Range<usize>, reason: String, help: String) -> ConfigError {
+const HELP: &str = "valid keys of [suite]: budget, executions, policy, slice, workers, patience. Of [[test]]: name, weight, \
+    max-executions, env; for programs: program, args, stdin, expect-status, compare-output, kind-time, spurious-wakeups, \
+    strategy, preemption-bound, seed, keep-going; for Rust tests: package (with cargo-args) or binary, test. Policies: \
+    round-robin, shortest-first, even-coverage, findings, weighted. Times: \"500ms\", \"30s\", \"5m\", \"1h\"";
+
+/// The place of the n-th table of a test.
+fn table(text: &str, number: usize) -> Range<usize> {
+    lines(text)
+        .filter(|(_, line)| line.starts_with("[[test]]"))
+        .nth(number)
+        .map_or(0..0, |(at, _)| at..at + "[[test]]".len())
+}
+
+/// The place of the first assignment to a key.
+fn assignment(text: &str, key: &str) -> Range<usize> {
+    let is = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
+    lines(text).find(|(_, line)| is(line)).map_or(0..0, |(at, line)| at..at + line.trim_end().len())
+}
+
+/// Lines without their indentation, each with its place.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let begin = at + line.len() - line.trim_start().len();
+        at += line.len();
+        (begin, line.trim_start())
+    })
+}
+
+fn wrong(path: &Path, text: &str, place: Range<usize>, reason: String, help: String) -> ConfigError {
     let before = &text[..(0..=place.start.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)];
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
@@ -241,28 +341,18 @@ fn wrong(path: &Path, text: &str, place: std::ops::Range<usize>, reason: String,
     }
 }
 
-/// A time such as `500ms`, `30s`, `1.5m` or `2h`.
-pub fn parse_duration(text: &str) -> Option<Duration> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return None,
-    };
-    let number: f64 = digits.parse().ok().filter(|n: &f64| *n >= 0.0)?;
-    Duration::try_from_secs_f64(number * unit).ok()
-}
-
 fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(from)?;
-    let wrong = || serde::de::Error::custom(format!("`{text}` is not a time: write \"500ms\", \"30s\", \"5m\" or \"1h\""));
-    parse_duration(&text).ok_or_else(wrong)
+    crate::amount::duration(&text).map_err(|reason| serde::de::Error::custom(format!("`{text}`: {reason}")))
 }
 
 fn optional_duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
     duration(from).map(Some)
+}
+
+fn amount<'de, D: Deserializer<'de>>(from: D) -> Result<Amount, D::Error> {
+    let text = String::deserialize(from)?;
+    text.parse().map_err(|reason| serde::de::Error::custom(format!("`{text}`: {reason}")))
 }
 
 fn strategy<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Strategy>, D::Error> {
@@ -300,7 +390,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_place() {
         let program = "[[test]]\nname = \"a\"\nprogram = \"./a\"\n";
-        let (line, column, reason) = parse(&format!("[suite]\nbugdet = \"5m\"\n{program}")).expect_err("a typing error");
+        let (line, column, reason) =
+            parse(&format!("[suite]\nbugdet = \"5m\"\n{program}")).expect_err("a typing error");
         assert_eq!((line, column), (2, 1));
         assert!(reason.contains("unknown field `bugdet`") && reason.contains("`budget`"), "{reason}");
         let (line, column, reason) = parse(&format!("[suite]\nbudget = 5\n{program}")).expect_err("a number");
@@ -319,7 +410,16 @@ mod tests {
             ("[[test]]\nname = \"a\"\nprogram = \"p\"\nbinary = \"b\"\n", "at the same time"),
             ("[[test]]\nname = \"a\"\nprogram = \"p\"\nweight = 0.0\n", "weight"),
             ("[[test]]\nname = \"a\"\nprogram = \"p\"\nstrategy = \"x\"\n", "no strategy `x`"),
-            ("[suite]\nslice = \"1 day\"\n", "not a time"),
+            ("[suite]\nslice = \"1 day\"\n", "the unit is unknown"),
+            ("[suite]\nslice = \"0 executions\"\n", "more than nothing"),
+            ("[suite]\nworkers = 0\n[[test]]\nname = \"a\"\nprogram = \"p\"\n", "`workers` is 0"),
+            (
+                "[[test]]\nname = \"a b\"\nprogram = \"p\"\n[[test]]\nname = \"a-b\"\nprogram = \"p\"\n",
+                "same directory",
+            ),
+            ("[[test]]\nname = \"a\"\nbinary = \"p\"\ntest = \"t\"\nseed = 1\n", "`seed` is for programs"),
+            ("[[test]]\nname = \"a\"\nprogram = \"p\"\ntest = \"t\"\n", "`test` is for Rust tests"),
+            ("[[test]]\nname = \"a\"\nprogram = \"p\"\nenv = { \"A=\" = \"\" }\n", "cannot be set"),
             ("[[test]]\nname = \"\u{e4}\"\nprogram = \"p\"\nseed = -1\n", "expected u64"),
             ("[[test]", ""),
         ] {
