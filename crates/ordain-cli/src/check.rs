@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// How many ordering constraints the strategy pct looks for
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = options::at_least_one)]
     pct_depth: usize,
 
     /// Stop after that many executions
@@ -87,7 +87,7 @@ pub(crate) struct Arguments {
           value_parser = clap::value_parser!(u32).range(1..))]
     spin_bound: u32,
     /// Steps after which an execution that does not end is a finding
-    #[arg(long, value_name = "N", default_value_t = Options::default().max_steps, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = Options::default().max_steps, value_parser = options::at_least_one)]
     max_steps: usize,
     /// Processor time after which a thread that makes no visible call hangs [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = options::duration)]
@@ -111,14 +111,6 @@ pub(crate) struct Arguments {
     quiet: bool,
     #[command(flatten)]
     exports: Exports,
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("it must be 1 or more".into()),
-        Ok(number) => Ok(number),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use ordain_explore::strategy::Kind as Strategy;
+use ordain_suite::Policy;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
@@ -23,6 +24,21 @@ pub(crate) enum Format {
 pub(crate) fn strategy() -> impl TypedValueParser<Value = Strategy> {
     let names = PossibleValuesParser::new(Strategy::ALL.map(Strategy::name));
     names.try_map(|name| Strategy::by_name(&name).ok_or("there is no such strategy"))
+}
+
+/// A policy of suites by its name.
+pub(crate) fn policy() -> impl TypedValueParser<Value = Policy> {
+    let names = PossibleValuesParser::new(Policy::ALL.map(Policy::name));
+    names.try_map(|name| Policy::by_name(&name).ok_or("there is no such policy"))
+}
+
+/// A number that is not zero.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be 1 or more".into()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// A time, or `0`.
