@@ -10,6 +10,7 @@ use crate::options::{self, Format};
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Live;
+use crate::replay_line;
 use ordain_report::{Run, Unchecked, Verdict};
 use ordain_suite::{Amount, Policy, Row, Suite, SuiteResult, record};
 use std::fs::OpenOptions;
@@ -94,7 +95,7 @@ fn prepare(arguments: &Arguments) -> Result<Suite, Problem> {
         Some(directory) => {
             let no_suite = |reason| Problem::NoSuite { directory: directory.clone(), reason };
             let record = record::Suite::read(directory).map_err(no_suite)?;
-            let mut suite = Suite::read(&record.file, directory).map_err(Box::new)?;
+            let mut suite = Suite::read(replay_line::near(&record.file), directory).map_err(Box::new)?;
             suite.resume(&record);
             if suite.config.tests.is_empty() {
                 let reason = format!("none of its tests is in {} any more", record.file.display());

@@ -3,6 +3,7 @@
 use crate::config::TestConfig;
 use crate::process::{self, NotEnded};
 use crate::result::Trouble;
+use crate::suite::locate;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -51,9 +52,9 @@ impl<'a> Builds<'a> {
         let test = config.test.clone().unwrap_or_default();
         let (binaries, place) = match (&config.binary, &config.package) {
             (Some(binary), _) => {
-                let binary = self.base.join(binary);
+                let binary = locate(self.base, binary);
                 let place = binary.display().to_string();
-                (vec![(binary, self.base.to_owned())], place)
+                (vec![(std::path::absolute(&binary).unwrap_or(binary), self.base.to_owned())], place)
             }
             (None, package) => {
                 let package = package.as_deref().unwrap_or_default();

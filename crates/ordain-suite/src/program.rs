@@ -3,6 +3,7 @@
 use crate::config::TestConfig;
 use crate::gate::Gate;
 use crate::result::{End, Trouble};
+use crate::suite::locate;
 use ordain_explore::strategy::{Bound, Kind as Strategy};
 use ordain_model::Options;
 use ordain_native::{Check, Launch, Observer, Patience, Progress, binary, record};
@@ -40,13 +41,13 @@ pub(crate) fn run(config: &TestConfig, base: &Path, directory: &Path, gate: &mut
 pub(crate) fn files(config: &TestConfig, base: &Path) -> Result<(binary::Binary, Vec<u8>), Trouble> {
     let named = config.program.as_deref().unwrap_or_default();
     // A path is seen from the file's directory; a mere name is looked up.
-    let program = if named.contains('/') { base.join(named).into_os_string() } else { OsString::from(named) };
+    let program = if named.contains('/') { locate(base, named).into_os_string() } else { OsString::from(named) };
     let binary = binary::inspect(&program, std::env::var_os("PATH").as_deref()).map_err(|refused| {
         let help = miette::Diagnostic::help(&refused).map(|help| help.to_string());
         Trouble { message: refused.to_string(), help }
     })?;
     let input = match &config.stdin {
-        Some(file) => std::fs::read(base.join(file)).map_err(|error| {
+        Some(file) => std::fs::read(locate(base, file)).map_err(|error| {
             let message = format!("cannot read {}, its standard input: {error}", file.display());
             Trouble::new(message, "`stdin` names the file that it reads, seen from the directory of the suite's file")
         })?,

@@ -2,6 +2,7 @@
 
 use crate::allocate::Policy;
 use crate::config::TestConfig;
+use crate::suite::locate;
 use ordain_report::{Estimate, Run, Verdict, quote};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -136,7 +137,7 @@ pub fn replay_command(config: &TestConfig, base: &Path, ordain: &str, schedule: 
     match (&config.binary, &config.package) {
         (Some(binary), _) => {
             let test = quote(config.test.as_deref().unwrap_or_default());
-            let binary = quote(&base.join(binary).to_string_lossy());
+            let binary = quote(&locate(base, binary).to_string_lossy());
             format!("ORDAIN_REPLAY={schedule} {binary} {test} --exact --nocapture")
         }
         (None, Some(package)) => {

@@ -146,6 +146,11 @@ impl Suite {
     }
 }
 
+/// A path as seen from the directory of the file, without steps that lead nowhere.
+pub(crate) fn locate(base: &Path, path: impl AsRef<Path>) -> PathBuf {
+    base.join(path).components().collect()
+}
+
 /// What a test is made of: what the file says about it, its binary, and what it reads.
 fn fingerprint(config: &TestConfig, base: &Path, found: Option<&Found>) -> Option<u64> {
     let mut hasher = DefaultHasher::new();

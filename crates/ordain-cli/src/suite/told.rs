@@ -2,7 +2,7 @@
 
 use crate::progress::large;
 use crate::{output, replay_line};
-use ordain_report::{Verdict, terminal::plural};
+use ordain_report::{Run, Verdict, terminal::plural};
 use ordain_suite::{Row, Suite, SuiteResult, replay_command};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -33,13 +33,15 @@ pub(super) fn human(suite: &Suite, result: &SuiteResult) -> String {
 /// Why tests are not done.
 pub(super) fn why_unfinished(result: &SuiteResult) -> &'static str {
     match () {
-        () if result.interrupted => "the suite was stopped",
-        () if result.budget_spent => "the budget was spent",
-        () => "it was not done",
+        () if result.interrupted => "The suite was stopped",
+        () if result.budget_spent => "The budget was spent",
+        () => "It was not done",
     }
 }
 
 const HEAD: [&str; 8] = ["test", "kind", "verdict", "explored", "executions", "findings", "time", ""];
+/// Longer reasons are shortened.
+const MOST_REASON: usize = 60;
 /// Columns of numbers.
 const RIGHT: [bool; 8] = [false, false, false, true, true, true, true, false];
 
@@ -69,7 +71,7 @@ fn cells(row: &Row) -> [String; 8] {
         large(row.executions),
         large(findings as u64),
         format!("{:.1} s", row.seconds),
-        one_line(&reason(row)),
+        shortened(&one_line(&reason(row))),
     ]
 }
 
@@ -104,23 +106,36 @@ fn number(log10: f64) -> String {
 
 /// Why the verdict is what it is, where that is not plain.
 fn reason(row: &Row) -> String {
-    if let Some(trouble) = &row.trouble {
-        return trouble.message.clone();
-    }
-    let Some(run) = &row.run else { return String::new() };
-    match run.verdict {
-        Verdict::Finding => {
-            let mut kinds: Vec<&str> = run.findings.iter().map(|story| story.kind.word()).collect();
-            kinds.sort_unstable();
-            kinds.dedup();
-            kinds.join(", ")
-        }
-        Verdict::NoFinding if row.done => match run.meaning.split_once(": ") {
-            Some((_, meaning)) => meaning.to_owned(),
-            None => run.meaning.clone(),
+    let because = match (&row.trouble, &row.run) {
+        (Some(trouble), _) => trouble.message.clone(),
+        (None, Some(run)) => match run.verdict {
+            Verdict::Finding => kinds(run),
+            Verdict::NoFinding if row.done => {
+                run.meaning.split_once(": ").map_or(run.meaning.as_str(), |(_, meaning)| meaning).to_owned()
+            }
+            _ => String::new(),
         },
-        _ if row.kept => "from before".to_owned(),
-        _ => String::new(),
+        (None, None) => String::new(),
+    };
+    match (row.kept, because.as_str()) {
+        (true, "") => "from before".to_owned(),
+        (true, _) => format!("{because}; from before"),
+        (false, _) => because,
+    }
+}
+
+fn kinds(run: &Run) -> String {
+    let mut kinds: Vec<&str> = run.findings.iter().map(|story| story.kind.word()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.join(", ")
+}
+
+/// What does not fit into the table is told below it.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MOST_REASON) {
+        Some((at, _)) => format!("{} ...", text[..at].trim_end()),
+        None => text.to_owned(),
     }
 }
 
