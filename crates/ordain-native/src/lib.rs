@@ -8,6 +8,7 @@ mod finding;
 mod inputs;
 mod observe;
 mod process;
+pub mod record;
 mod shared;
 mod target;
 

@@ -15,6 +15,7 @@
 //!
 //! All but the terminal need the feature `export`, so that tests which use the library build fast.
 
+pub mod conduct;
 #[cfg(feature = "export")]
 pub mod explain;
 #[cfg(feature = "export")]

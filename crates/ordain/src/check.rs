@@ -1,5 +1,6 @@
 //! Checks: explore the schedules of a closure.
 
+use crate::conduct::Conductor;
 use crate::finding::{self, Finding, FindingKind};
 use crate::record;
 use crate::replay::{self, Replay};
@@ -227,7 +228,7 @@ impl Check {
     /// # Panics
     /// If it is called inside a check, or with options that contradict each other.
     #[track_caller]
-    pub fn run(self, program: impl Fn() + 'static) -> Report {
+    pub fn run(mut self, program: impl Fn() + 'static) -> Report {
         assert!(
             !rt::active(),
             "ordain: a check inside a check: the closure must contain the program only, not another ordain::check"
@@ -240,11 +241,16 @@ impl Check {
         );
         rt::install_hook();
         let name = self.effective_name();
+        let replay = replay::requested(&name);
+        let conductor = if replay.is_none() { Conductor::connect(&name) } else { None };
+        if let Some(directory) = conductor.as_ref().and_then(Conductor::directory) {
+            self.directory = Some(directory);
+        }
         let executor = Executor::new(self.options, self.stack_size, Rc::new(program));
         let run = Run { check: &self, name, strategy, executor, started: Instant::now() };
-        match replay::requested(&run.name) {
+        match replay {
             Some(replay) => run.replay(replay),
-            None => run.explore(),
+            None => run.explore(conductor),
         }
     }
 }
@@ -274,9 +280,15 @@ impl Run<'_> {
         self.strategy.make(seed, self.check.pct_depth)
     }
 
-    fn explore(mut self) -> Report {
+    fn explore(mut self, mut conductor: Option<Conductor>) -> Report {
         let mut strategy = self.make_strategy();
         let (max_time, started) = (self.check.max_time, self.started);
+        // The time in which it was not its turn does not count. It waits for its first turn before it starts.
+        let first = conductor.as_ref().map_or(Duration::ZERO, Conductor::waited);
+        let elapsed = |conductor: &Option<Conductor>| {
+            let waited = conductor.as_ref().map_or(Duration::ZERO, |c| c.waited() - first);
+            started.elapsed().saturating_sub(waited)
+        };
         let unlimited = self.check.max_executions.is_none() && max_time.is_none();
         let most = match self.check.max_executions {
             None if unlimited && self.strategy.samples() => DEFAULT_SAMPLES,
@@ -285,7 +297,9 @@ impl Run<'_> {
         let mut report = self.empty_report();
         let mut total = Summary::default();
         let mut skip = 0;
+        let finish = |conductor: Option<Conductor>, run| conductor.map_or((), |c: Conductor| c.finish(run));
         if most == 0 {
+            finish(conductor, record::run(&report, false, false, Vec::new()));
             return report;
         }
         if let Some(noticed) = self.try_twice() {
@@ -293,12 +307,14 @@ impl Run<'_> {
             report.failing = 1;
             report.findings.push(self.describe(noticed, 1, &[], None));
             report.verdict = Verdict::Finding;
-            report.elapsed = started.elapsed();
+            report.elapsed = elapsed(&conductor);
+            finish(conductor, record::run(&report, false, false, Vec::new()));
             return report;
         }
+        let mut interrupted = false;
         let mut progress = Samples::default();
-        let mut sample = |executions, findings| {
-            progress.add(Sample { seconds: started.elapsed().as_secs_f64(), executions, findings, estimate: None });
+        let mut sample = |elapsed: Duration, executions, findings| {
+            progress.add(Sample { seconds: elapsed.as_secs_f64(), executions, findings, estimate: None });
         };
         // The search is left at each finding, because confirming one runs the program again, and taken up behind it.
         loop {
@@ -308,11 +324,14 @@ impl Run<'_> {
             let summary = search(&mut watch, &mut *strategy, &mut |target, summary| {
                 spun |= target.execution().spin_held;
                 let runs = skip + summary.executions + summary.blocked;
-                let over = runs >= most || max_time.is_some_and(|most| started.elapsed() >= most);
+                let over = runs >= most || max_time.is_some_and(|most| elapsed(&conductor) >= most);
+                let (executions, findings) = (total.executions + summary.executions, report.findings.len());
                 if runs.is_multiple_of(SAMPLED) {
-                    sample(total.executions + summary.executions, report.findings.len());
+                    sample(elapsed(&conductor), executions, findings);
                 }
-                if over || found.borrow().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                let over = over || found.borrow().is_some();
+                interrupted = !over && conductor.as_mut().is_some_and(|c| c.pause(executions, findings, || None));
+                if over || interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             report.spun |= spun;
             total.executions += summary.executions;
@@ -330,8 +349,8 @@ impl Run<'_> {
                 let finding = self.confirm(noticed, report.findings.len() + 1);
                 report.findings.push(finding);
             }
-            let over = skip >= most || max_time.is_some_and(|most| started.elapsed() >= most);
-            if invalid || !self.check.keep_going || over {
+            let over = skip >= most || max_time.is_some_and(|most| elapsed(&conductor) >= most);
+            if invalid || !self.check.keep_going || over || interrupted {
                 break;
             }
         }
@@ -341,7 +360,7 @@ impl Run<'_> {
         }
         (report.executions, report.blocked, report.steps) = (total.executions, total.blocked, total.steps);
         (report.threads, report.depth) = (total.threads, total.depth);
-        report.elapsed = started.elapsed();
+        report.elapsed = elapsed(&conductor);
         let exhaustive = total.exhausted && strategy.coverage() == Coverage::Everything;
         report.bound_reached = total.exhausted && strategy.coverage() == Coverage::Bound;
         report.verdict = if !report.findings.is_empty() {
@@ -351,10 +370,12 @@ impl Run<'_> {
         } else {
             Verdict::NoFinding
         };
+        sample(report.elapsed, total.executions, report.findings.len());
+        let run = record::run(&report, total.exhausted, interrupted, progress.done());
         if let Some(directory) = self.check.directory.as_deref().filter(|_| !report.findings.is_empty()) {
-            sample(total.executions, report.findings.len());
-            record::keep(&report, total.exhausted, progress.done(), directory);
+            record::keep(&run, directory);
         }
+        finish(conductor, run);
         report
     }
 

@@ -40,6 +40,7 @@
 
 pub mod cell;
 mod check;
+mod conduct;
 mod finding;
 pub mod hint;
 mod home;
