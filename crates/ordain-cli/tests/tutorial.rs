@@ -1,6 +1,7 @@
 //! The README and the tutorial are true: their commands are run, and show what the pages say.
 #![cfg(target_os = "linux")]
 
+mod common;
 mod console;
 
 use console::{Page, root};
@@ -30,4 +31,12 @@ fn the_tutorial_shows_what_happens() {
             assert!(program.contains(&block), "not in {file}:\n{block}");
         }
     }
+}
+
+#[test]
+fn the_finding_in_the_guide_is_a_real_one() {
+    let [shown] = &Page::read("docs/writing-checks.md").blocks("text")[..] else { panic!("one finding is shown") };
+    let directory = common::directory();
+    let told = common::stdout(common::ordain(directory.path()).args(["demo", "transfer"]), 1);
+    assert!(told.contains(shown), "{told}");
 }
