@@ -84,7 +84,7 @@ pub use finding::{Finding, FindingKind};
 /// ```
 ///
 pub use ordain_macros::test;
-pub use report::{Report, Verdict};
+pub use report::{Estimate, Report, Verdict};
 
 /// Picks a number below `n`, and explores every pick: data nondeterminism.
 ///

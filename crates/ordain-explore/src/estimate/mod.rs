@@ -66,6 +66,38 @@ impl Estimate {
     }
 }
 
+/// How much a forecast may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Executions in random orders.
+    pub probes: u64,
+    /// Imagined states to look at.
+    pub work: u64,
+}
+
+impl Effort {
+    /// A few hundredths of what the search has cost since the last forecast.
+    pub fn beside(executions: u64, steps: u64) -> Self {
+        Self { probes: (executions / 32).clamp(4, 64), work: (steps / 64).clamp(5_000, 300_000) }
+    }
+
+    /// For the last word on a search: it may cost more.
+    pub fn at_the_end(executions: u64, steps: u64) -> Self {
+        Self { probes: (executions / 8).clamp(4, 200), work: (steps / 16).clamp(5_000, 600_000) }
+    }
+}
+
+/// What a forecast came to.
+#[derive(Clone, Copy, Debug)]
+pub enum Forecast {
+    /// An estimate, if there can be one.
+    Estimate(Option<Estimate>),
+    /// An execution taught that the search rests on a wrong assumption; it begins again.
+    Restarted,
+    /// Whoever looked on broke off.
+    Broken,
+}
+
 /// Counts that are made to learn how far they differ.
 const REPLICAS: usize = 6;
 /// Longer executions are not foreseen: it would take too long.
@@ -133,6 +165,37 @@ impl Foresight {
                 return;
             }
         }
+    }
+
+    /// Runs the program a few times in random orders and estimates how many executions a search makes in all that has made `executions` so
+    /// far. `look` sees each execution and may break off.
+    pub fn forecast<T: Target>(
+        &mut self,
+        target: &mut T,
+        strategy: &mut dyn Strategy,
+        executions: u64,
+        effort: Effort,
+        look: &mut dyn FnMut(&mut T) -> ControlFlow<()>,
+    ) -> Forecast {
+        if strategy.path().is_none() {
+            return Forecast::Estimate(None);
+        }
+        let (mut learned, mut broken) = (false, false);
+        self.probe(target, effort.probes, &mut |target| {
+            learned = target.execution().learned;
+            broken = look(target).is_break();
+            if learned || broken { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if learned {
+            // What was explored rests on an assumption about a loop that is now known to be wrong.
+            strategy.restart();
+            self.restart();
+            return Forecast::Restarted;
+        }
+        if broken {
+            return Forecast::Broken;
+        }
+        Forecast::Estimate(self.estimate(strategy, executions, effort.work))
     }
 
     /// Estimates how many executions a search makes in all that has made `executions` so far, by looking at about `work` imagined states.
