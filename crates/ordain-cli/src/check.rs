@@ -21,7 +21,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(crate) use told::{classes, plural, rate, story};
+pub(crate) use told::{plural, rate, story};
 
 /// Longer inputs are refused.
 const MOST_INPUT: u64 = 1 << 30;

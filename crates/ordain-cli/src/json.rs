@@ -3,6 +3,7 @@
 use crate::check;
 use crate::problem::{self, Problem};
 use ordain_native::{LEVEL, Report, record};
+use ordain_report::Estimate;
 use serde::Serialize;
 
 /// The version of all objects here; it changes when a field changes its meaning or goes away.
@@ -26,7 +27,8 @@ pub(crate) struct Check {
     threads_max: usize,
     depth_max: usize,
     exhausted: bool,
-    estimate: Option<u64>,
+    estimate: Option<f64>,
+    estimate_log10: Option<Estimate>,
     findings: Vec<Finding>,
     notes: Vec<String>,
     wall_seconds: f64,
@@ -52,7 +54,8 @@ impl Check {
             threads_max: report.summary.threads,
             depth_max: report.summary.depth,
             exhausted: report.summary.exhausted,
-            estimate: check::classes(report),
+            estimate: report.estimate.map(|e| 10f64.powf(e.log10).round()).filter(|e| e.is_finite()),
+            estimate_log10: report.estimate,
             findings: report.findings.iter().map(Finding::from).collect(),
             notes: record::notes(report),
             wall_seconds: report.wall.as_secs_f64(),

@@ -136,7 +136,7 @@ impl SuiteObserver for Live {
 /// How far a suite is, in a line.
 fn conducting(progress: &ordain_suite::Progress) -> String {
     let mut text = format!(
-        "{} {} of {} done, {}",
+        "{}: {} of {} done, {}",
         time(progress.elapsed),
         progress.done,
         plural(progress.tests as u64, "test"),
@@ -163,9 +163,12 @@ fn conducting(progress: &ordain_suite::Progress) -> String {
 fn exploring(progress: &Progress) -> String {
     let summary = &progress.summary;
     let seconds = progress.elapsed.as_secs_f64();
-    let mut text = format!("{} {}", time(progress.elapsed), plural_large(summary.executions, "execution"));
+    let mut text = format!("{}: {}", time(progress.elapsed), plural_large(summary.executions, "execution"));
     if seconds > 0.0 {
         let _ = write!(text, ", {} per second", large((summary.executions as f64 / seconds) as u64));
+    }
+    if let Some(estimate) = &progress.estimate {
+        let _ = write!(text, ", {}", estimate.in_words("classes"));
     }
     let _ = write!(text, ", {} deep", plural(summary.depth as u64, "step"));
     if progress.findings > 0 {
@@ -173,8 +176,18 @@ fn exploring(progress: &Progress) -> String {
     }
     if let Some(left) = left(progress) {
         let _ = write!(text, ", at most {} left", time(left));
+    } else if let Some(left) = expected(progress) {
+        let _ = write!(text, ", about {} left", time(left));
     }
     text
+}
+
+/// How long it will still take, as far as can be foreseen; `None` if that is beyond a year.
+fn expected(progress: &Progress) -> Option<Duration> {
+    let estimate = progress.estimate.as_ref()?;
+    let left = 10f64.powf(-estimate.share().0) - 1.0;
+    let left = Duration::try_from_secs_f64(progress.elapsed.as_secs_f64() * left).ok()?;
+    (left < Duration::from_secs(365 * 86_400)).then_some(left)
 }
 
 /// How long it can still take, by the limits that were given.
@@ -222,12 +235,20 @@ pub(crate) fn large(number: u64) -> String {
 mod tests {
     use super::*;
     use ordain_explore::Summary;
+    use ordain_report::Estimate;
 
     #[test]
     fn the_line_says_what_one_wants_to_know() {
         let summary = Summary { executions: 1_234_567, depth: 17, ..Summary::default() };
-        let mut progress = Progress { elapsed: Duration::from_secs(64), summary, findings: 0, most: None, limit: None };
-        assert_eq!(exploring(&progress), "1 min 4 s 1,234,567 executions, 19,290 per second, 17 steps deep");
+        let mut progress = Progress { elapsed: Duration::from_secs(64), summary, findings: 0, estimate: None, most: None, limit: None };
+        assert_eq!(exploring(&progress), "1 min 4 s: 1,234,567 executions, 19,290 per second, 17 steps deep");
+        let ln = |n: f64| n.ln();
+        progress.estimate = Some(Estimate::from_ln(ln(2_469_134.0), ln(2e6), ln(3e6), 1_234_567));
+        assert_eq!(
+            exploring(&progress),
+            "1 min 4 s: 1,234,567 executions, 19,290 per second, about 50 % (41–62 %) of an estimated 2.5 × 10^6 classes, \
+             17 steps deep, about 1 min 4 s left"
+        );
         (progress.findings, progress.limit) = (1, Some(Duration::from_secs(7300)));
         assert!(exploring(&progress).ends_with("17 steps deep, 1 finding, at most 2 h 0 min left"));
         progress.most = Some(2_469_134);

@@ -6,7 +6,7 @@
 
 use ordain_explore::search;
 use ordain_explore::strategy::{Kind, Optimal};
-use ordain_native::{Failure, Launch, Mode, Native, Patience, Search, default_options};
+use ordain_native::{Allowance, Failure, Launch, Mode, Native, Patience, Search, Wanted, default_options};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,18 @@ use std::time::{Duration, Instant};
 fn inside(launch: &Launch, mode: Mode, strategy: Kind) -> Result<(f64, Option<u64>), Failure> {
     let mut native = Native::new(launch.clone(), default_options(), Some(mode), Patience::default())?;
     let job = Search { strategy, bound: None, seed: 1, depth: 3, expected_status: 0 };
+    let time = Duration::from_millis(100);
+    let mut allowance = Allowance { before: 0, executions: u64::MAX, time, forecast: Wanted::No };
     let (mut executions, mut cpu) = (0, Duration::ZERO);
     let (mut classes, mut all) = (None, 0);
     while cpu < Duration::from_millis(500) {
         let own = own_time();
-        let turn = native.explore(&job, u64::MAX, Duration::from_millis(100))?;
+        let turn = native.explore(&job, &allowance)?;
         let Some(turn) = turn else { return Err(Failure::Broken("the process was lost".into())) };
         (executions, all) = (executions + turn.summary.executions, all + turn.summary.executions);
+        // Estimating is part of a search that takes a while.
+        allowance.before = all;
+        allowance.forecast = if cpu.as_millis() % 1000 >= 300 { Wanted::Rough } else { Wanted::No };
         cpu += turn.cpu + own_time().saturating_sub(own);
         if turn.coverage.is_some() {
             classes = Some(all);

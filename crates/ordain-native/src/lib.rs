@@ -20,4 +20,4 @@ pub use ordain_wire::{Mode, ThreadRecord};
 #[doc(hidden)]
 pub use process::runtime_image;
 pub use process::{Launch, Patience};
-pub use target::{Aftermath, Ended, Failure, ModeChange, Native, Search, Turn};
+pub use target::{Aftermath, Allowance, Ended, Failure, ModeChange, Native, Search, Turn, Wanted};

@@ -1,7 +1,7 @@
 //! Whoever watches a check: is told how it goes, and can stop it.
 
 use ordain_explore::Summary;
-use ordain_report::Kind;
+use ordain_report::{Estimate, Kind};
 use std::time::Duration;
 
 /// How far a check is.
@@ -13,6 +13,8 @@ pub struct Progress {
     pub summary: Summary,
     /// Findings so far.
     pub findings: usize,
+    /// How many executions there are in all, as far as can be told.
+    pub estimate: Option<Estimate>,
     /// Executions after which it ends, if there is a limit.
     pub most: Option<u64>,
     /// Time after which it ends, if there is a limit.

@@ -2,6 +2,7 @@
 
 use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::shared::Shared;
+use ordain_explore::estimate::Estimate;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Plan, Portable, Summary, Target};
 use ordain_model::{Divergence, Execution, Names, ObjectId, Operation, Options, ThreadId, Transition};
@@ -144,6 +145,32 @@ pub struct Turn {
     pub telling: bool,
     /// How it departed from its plan, if it did.
     pub departure: Option<Divergence>,
+    /// How much there is, if that was asked for and could be told.
+    pub estimate: Option<Estimate>,
+}
+
+/// What a process is to do in a turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    /// Executions that the search has made before.
+    pub before: u64,
+    /// Most executions.
+    pub executions: u64,
+    /// Most time.
+    pub time: Duration,
+    /// Whether to estimate how much there is.
+    pub forecast: Wanted,
+}
+
+/// How well something is to be estimated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Not at all.
+    No,
+    /// In passing.
+    Rough,
+    /// As well as can be.
+    Best,
 }
 
 /// New shared memory, with the options written into it.
@@ -471,7 +498,7 @@ impl Native {
 
     /// Lets the process explore by itself for a turn. The last execution is known afterwards if it is worth telling. `None` if
     /// the process was lost, and with it what it had explored.
-    pub fn explore(&mut self, search: &Search, most: u64, time: Duration) -> Result<Option<Turn>, Failure> {
+    pub fn explore(&mut self, search: &Search, allowance: &Allowance) -> Result<Option<Turn>, Failure> {
         self.ensure_process()?;
         if !self.exploring && !self.shared.write_known(&self.follower.known_since(0, 0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
@@ -494,8 +521,10 @@ impl Native {
         control.bound_kind.store(kind, Relaxed);
         control.bound.store(bound, Relaxed);
         control.expected_status.store(search.expected_status, Relaxed);
-        control.most.store(most, Relaxed);
-        control.time.store(time.as_micros() as u64, Relaxed);
+        control.most.store(allowance.executions, Relaxed);
+        control.time.store(allowance.time.as_micros() as u64, Relaxed);
+        control.before.store(allowance.before, Relaxed);
+        control.forecast.store(allowance.forecast as u32, Relaxed);
         control.address.store(0, Relaxed);
         control.message_length.store(0, Relaxed);
         self.exploring = true;
@@ -579,6 +608,13 @@ impl Native {
             restarted: control.restarted.load(Relaxed) != 0,
             telling: control.telling.load(Relaxed) != 0,
             departure: if control.telling.load(Relaxed) == 2 { Some(self.shared.departure()?) } else { None },
+            estimate: (control.estimated.load(Relaxed) != 0)
+                .then(|| {
+                    let [ln, low, high] = [0, 1, 2].map(|i| f64::from_bits(control.estimate[i].load(Relaxed)));
+                    Estimate { ln, low, high, done: control.estimate_done.load(Relaxed) }
+                })
+                // The program could have written there.
+                .filter(|e| e.low <= e.ln && e.ln <= e.high && e.low >= 0.0 && e.high.is_finite()),
         };
         if turn.departure.as_ref().is_some_and(|d| !self.is_known(d)) {
             return None;

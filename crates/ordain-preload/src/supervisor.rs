@@ -11,8 +11,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::Relaxed;
+use ordain_explore::estimate::{Effort, Forecast, Foresight};
 use ordain_explore::strategy::{Bound, Bounded, Kind};
-use ordain_explore::{Coverage, Plan, Strategy, Target, search};
+use ordain_explore::{Coverage, Plan, Strategy, Summary, Target, search};
 use ordain_model::{End, Execution, Names, ThreadId};
 use ordain_wire::{Control, Ending, Follower, Known, Lead, Status};
 
@@ -31,6 +32,9 @@ struct Supervisor {
     samples: bool,
     visible: u32,
     spin_held: bool,
+    foresight: Foresight,
+    /// Steps since the last estimate, and executions since then.
+    unforeseen: (u64, u64),
 }
 
 static mut SUPERVISOR: *mut Supervisor = core::ptr::null_mut();
@@ -79,6 +83,40 @@ impl Target for Inside<'_> {
 
     fn names(&self) -> &Names {
         self.0.follower.arbiter.names()
+    }
+}
+
+impl Inside<'_> {
+    /// Estimates how much there is. What is found on the way is told.
+    fn forecast(
+        &mut self,
+        strategy: &mut dyn Strategy,
+        executions: u64,
+        at_the_end: bool,
+        telling: &mut bool,
+        restarted: &mut bool,
+    ) {
+        let control = control();
+        let (some, steps) = core::mem::take(&mut self.0.unforeseen);
+        let effort =
+            if at_the_end { Effort::at_the_end(executions, steps.max(some)) } else { Effort::beside(some, steps) };
+        let mut foresight = core::mem::take(&mut self.0.foresight);
+        let forecast = foresight.forecast(self, strategy, executions, effort, &mut |target| {
+            *telling = target.0.contradiction.is_some() || is_worth_telling(target.execution(), control);
+            if *telling { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        self.0.foresight = foresight;
+        match forecast {
+            Forecast::Estimate(Some(estimate)) => {
+                for (word, value) in control.estimate.iter().zip([estimate.ln, estimate.low, estimate.high]) {
+                    word.store(value.to_bits(), Relaxed);
+                }
+                control.estimate_done.store(estimate.done, Relaxed);
+                control.estimated.store(1, Relaxed);
+            }
+            Forecast::Estimate(None) | Forecast::Broken => {}
+            Forecast::Restarted => *restarted = true,
+        }
     }
 }
 
@@ -161,7 +199,19 @@ impl Supervisor {
             }
         };
         let number = control.search.load(Relaxed);
-        Self { number, follower, strategy, told, execute, contradiction: None, samples, visible: 0, spin_held: false }
+        Self {
+            number,
+            follower,
+            strategy,
+            told,
+            execute,
+            contradiction: None,
+            samples,
+            visible: 0,
+            spin_held: false,
+            foresight: Foresight::default(),
+            unforeseen: (0, 0),
+        }
     }
 
     /// Lets the follower know what the engine knows.
@@ -182,17 +232,32 @@ impl Supervisor {
         // The search has the strategy, and the target all the rest.
         let mut strategy = core::mem::replace(&mut self.strategy, Box::new(Nothing));
         let mut inside = Inside(self);
-        let summary = search(&mut inside, &mut *strategy, &mut |target, summary| {
-            let execution = target.execution();
-            restarted |= execution.learned;
-            telling = target.0.contradiction.is_some() || is_worth_telling(execution, control);
-            let visible = execution.steps.iter().filter(|s| s.op.is_synchronisation()).count() as u32;
-            let spin_held = execution.spin_held;
-            target.0.visible = target.0.visible.max(visible);
-            target.0.spin_held |= spin_held;
-            let over = summary.executions >= most || summary.executions % 64 == 0 && now() - started >= time;
-            if telling || over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
+        let mut summary = Summary::default();
+        if most > 0 {
+            summary = search(&mut inside, &mut *strategy, &mut |target, summary| {
+                let execution = target.execution();
+                restarted |= execution.learned;
+                telling = target.0.contradiction.is_some() || is_worth_telling(execution, control);
+                let visible = execution.steps.iter().filter(|s| s.op.is_synchronisation()).count() as u32;
+                let spin_held = execution.spin_held;
+                target.0.visible = target.0.visible.max(visible);
+                target.0.spin_held |= spin_held;
+                if !target.0.samples {
+                    let Supervisor { foresight, follower, .. } = &mut *target.0;
+                    foresight.hear(follower.arbiter.execution());
+                }
+                let over = summary.executions >= most || summary.executions % 64 == 0 && now() - started >= time;
+                if telling || over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+        }
+        control.estimated.store(0, Relaxed);
+        let unforeseen = &mut inside.0.unforeseen;
+        *unforeseen = (unforeseen.0 + summary.executions, unforeseen.1 + summary.steps);
+        let wanted = control.forecast.load(Relaxed);
+        if wanted != 0 && !telling && !summary.exhausted && !inside.0.samples {
+            let before = if restarted { 0 } else { control.before.load(Relaxed) };
+            inside.forecast(&mut *strategy, before + summary.executions, wanted == 2, &mut telling, &mut restarted);
+        }
         self.strategy = strategy;
         if let Some(contradiction) = self.contradiction {
             crate::engine::break_down(format_args!(

@@ -96,7 +96,7 @@ impl Observer for Conducted<'_> {
     fn progress(&mut self, progress: &Progress) {
         let done = progress.summary.executions;
         if self.gate.is_over(done) {
-            self.gate.pause(done, progress.findings, None);
+            self.gate.pause(done, progress.findings, progress.estimate);
         }
     }
 

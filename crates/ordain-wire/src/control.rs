@@ -177,6 +177,10 @@ pub struct Control {
     pub most: AtomicU64,
     /// Most time of this turn, in microseconds.
     pub time: AtomicU64,
+    /// Whether to estimate how much there is: 0 no, 1 in passing, 2 as well as can be.
+    pub forecast: AtomicU32,
+    /// Executions of the search before this turn.
+    pub before: AtomicU64,
     /// The exit status that is not worth telling.
     pub expected_status: AtomicI32,
 
@@ -203,6 +207,13 @@ pub struct Control {
     pub cpu: AtomicU64,
     /// Whether what was counted before was explored under a wrong assumption, and is explored again.
     pub restarted: AtomicU32,
+
+    /// Whether there is an estimate of this turn.
+    pub estimated: AtomicU32,
+    /// The estimate and its interval: the bits of natural logarithms.
+    pub estimate: [AtomicU64; 3],
+    /// How many of them have been made.
+    pub estimate_done: AtomicU64,
 
     /// Number of forced decisions.
     pub prefix_length: AtomicU32,

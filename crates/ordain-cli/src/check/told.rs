@@ -85,7 +85,7 @@ fn explored(check: &Check, report: &Report) -> String {
 }
 
 /// How many classes of schedules there are, if that is known.
-pub(crate) fn classes(report: &Report) -> Option<u64> {
+fn classes(report: &Report) -> Option<u64> {
     // These run each class once; others run more, and so tell nothing.
     let each_once = ["optimal", "source", "dpor"].contains(&report.strategy);
     (report.summary.exhausted && each_once).then_some(report.summary.executions)

@@ -78,7 +78,7 @@ pub struct Effort {
 impl Effort {
     /// A few hundredths of what the search has cost since the last forecast.
     pub fn beside(executions: u64, steps: u64) -> Self {
-        Self { probes: (executions / 32).clamp(4, 64), work: (steps / 64).clamp(5_000, 300_000) }
+        Self { probes: (executions / 32).clamp(4, 64), work: (steps / 64).clamp(2_000, 300_000) }
     }
 
     /// For the last word on a search: it may cost more.
@@ -100,6 +100,8 @@ pub enum Forecast {
 
 /// Counts that are made to learn how far they differ.
 const REPLICAS: usize = 6;
+/// States of one depth that are looked at if there is time for it.
+const MOST_GROUPS: usize = 8192;
 /// Longer executions are not foreseen: it would take too long.
 const LONGEST: usize = 50_000;
 /// Of the first executions, all are learned from; later of one in [`RARELY`].
@@ -208,18 +210,21 @@ impl Foresight {
         }
         let done = executions.saturating_sub(path.samples);
         let each = work / REPLICAS as u64;
-        let mut most = (each / (3 * longest as u64)).clamp(16, 8192) as usize;
+        // At first as if everything could be looked at; often it can.
+        let mut most = MOST_GROUPS;
+        let fitting = (each / (3 * longest as u64)).clamp(16, MOST_GROUPS as u64) as usize;
         let mut logs: Vec<f64> = Vec::new();
         while logs.len() < REPLICAS {
             self.counts += 1;
             let rng = Rng::new(0x0e57_1a7e, self.counts);
-            let mut counter = Counter::new(&mut self.sketch, path.reduces, most, rng, &self.promise, 8 * each);
+            let limit = if most > fitting { 2 * each } else { 8 * each };
+            let mut counter = Counter::new(&mut self.sketch, path.reduces, most, rng, &self.promise, limit);
             let count = counter.count(&path);
             let lineage = counter.lineage;
             if !count.finished {
                 // Too much for what may be spent.
-                most /= 4;
-                if most < 8 {
+                most = if most > fitting { fitting } else { most / 4 };
+                if most < 4 {
                     return None;
                 }
                 continue;

@@ -3,11 +3,12 @@
 use super::{Check, LEVEL, Problem, Report};
 use crate::finding::{self, Finding, Noticed};
 use crate::observe::{Observer, Progress};
-use crate::target::{ModeChange, Native, Search};
+use crate::target::{Allowance, ModeChange, Native, Search, Wanted};
+use ordain_explore::estimate::{Effort, Forecast, Foresight};
 use ordain_explore::strategy::{Bound, Bounded, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Strategy, Summary, Target, prefix_of, search};
 use ordain_model::End;
-use ordain_report::{Sample, Samples, Verdict};
+use ordain_report::{Estimate, Sample, Samples, Verdict};
 use ordain_wire::Mode;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -16,6 +17,9 @@ use std::time::{Duration, Instant};
 const DEFAULT_SAMPLES: u64 = 10_000;
 /// How long the search goes on before it is heard again.
 const TURN: Duration = Duration::from_millis(100);
+/// Time between estimates of how much there is, and before the first.
+const FORESEEN: Duration = Duration::from_secs(1);
+const FIRST_FORESEEN: Duration = Duration::from_millis(300);
 
 /// A check that runs.
 pub(super) struct Run<'a> {
@@ -39,6 +43,10 @@ pub(super) struct Run<'a> {
     cpu: Duration,
     progress: Samples,
     interrupted: bool,
+    foresight: Foresight,
+    /// How much there is, and when that was last estimated.
+    estimate: Option<Estimate>,
+    foreseen: (Summary, Instant),
 }
 
 impl<'a> Run<'a> {
@@ -61,6 +69,9 @@ impl<'a> Run<'a> {
             exploring: Duration::ZERO,
             progress: Samples::default(),
             interrupted: false,
+            foresight: Foresight::default(),
+            estimate: None,
+            foreseen: (Summary::default(), Instant::now()),
         })
     }
 
@@ -77,6 +88,7 @@ impl<'a> Run<'a> {
             elapsed: self.started.elapsed(),
             summary: *total,
             findings: self.findings.len(),
+            estimate: self.estimate,
             most: self.check.max_executions,
             limit: self.check.max_time,
         };
@@ -84,7 +96,7 @@ impl<'a> Run<'a> {
             seconds: progress.elapsed.as_secs_f64(),
             executions: total.executions,
             findings: progress.findings,
-            estimate: None,
+            estimate: self.estimate,
         });
         self.observer.progress(&progress);
         self.interrupted |= self.observer.is_stopped();
@@ -186,7 +198,9 @@ impl<'a> Run<'a> {
             let left = self.check.max_time.map_or(TURN, |t| t.saturating_sub(self.started.elapsed()).min(TURN));
             let (time, executions) = self.observer.allowance(total.executions);
             let executions = executions.min(most - total.executions.min(most));
-            let Some(turn) = self.native.explore(&job, executions, left.min(time))? else {
+            let forecast = self.wants_forecast(time);
+            let allowance = Allowance { before: total.executions, executions, time: left.min(time), forecast };
+            let Some(turn) = self.native.explore(&job, &allowance)? else {
                 // What was explored is lost with the process; findings are kept.
                 total = before;
                 attempts += 1;
@@ -197,8 +211,10 @@ impl<'a> Run<'a> {
             };
             if turn.restarted {
                 total = before;
+                self.estimate = None;
             }
             add(&mut total, &turn.summary);
+            self.take_estimate(turn.estimate, forecast);
             let stopped = self.tell_progress(&total);
             self.exploring += turn.cpu;
             self.visible = self.visible.max(turn.visible);
@@ -224,14 +240,71 @@ impl<'a> Run<'a> {
             if turn.coverage.is_some() {
                 return Ok(Some((total, turn.coverage, None)));
             }
-            if self.check.max_time.is_some_and(|t| self.started.elapsed() >= t) {
-                self.timed_out = true;
-                return Ok(Some((total, None, None)));
-            }
-            if total.executions >= most || stopped {
+            self.timed_out |= self.check.max_time.is_some_and(|t| self.started.elapsed() >= t);
+            if self.timed_out || total.executions >= most || stopped {
+                if self.findings.is_empty() && !stopped && self.is_exhaustive() {
+                    self.look_at_what_is_left(&job, &total)?;
+                }
                 return Ok(Some((total, None, None)));
             }
         }
+    }
+
+    /// Whether the search has an end that can be foreseen.
+    fn is_exhaustive(&self) -> bool {
+        !self.kind.samples() && self.bound.is_none()
+    }
+
+    /// Whether it is time for an estimate, given how long the present turn may take.
+    fn wants_forecast(&self, time: Duration) -> Wanted {
+        let since = self.foreseen.1.elapsed();
+        let due = since >= FORESEEN || self.estimate.is_none() && since >= FIRST_FORESEEN || time <= TURN;
+        if due && self.is_exhaustive() { Wanted::Rough } else { Wanted::No }
+    }
+
+    fn take_estimate(&mut self, estimate: Option<ordain_explore::estimate::Estimate>, wanted: Wanted) {
+        if wanted != Wanted::No {
+            self.foreseen.1 = Instant::now();
+        }
+        if let Some(e) = estimate {
+            self.estimate = Some(Estimate::from_ln(e.ln, e.low, e.high, e.done));
+        }
+    }
+
+    /// Estimates as well as can be how much there is, at the end of a search that could not explore all of it. That runs the program a few
+    /// times in random orders; if they show something, it is a finding.
+    fn look_at_what_is_left(&mut self, job: &Search, total: &Summary) -> Result<(), Problem> {
+        let allowance = Allowance { before: total.executions, executions: 0, time: TURN, forecast: Wanted::Best };
+        let Some(turn) = self.native.explore(job, &allowance)? else { return Ok(()) };
+        self.take_estimate(turn.estimate, Wanted::Best);
+        if turn.telling
+            && let Some(noticed) = finding::notice(&self.native, self.check.expected_status)
+        {
+            self.keep(noticed)?;
+        }
+        Ok(())
+    }
+
+    /// The same for a search that is led from here; gives what was noticed.
+    fn forecast(&mut self, strategy: &mut dyn Strategy, total: &mut Summary, effort: Effort) -> Option<Noticed> {
+        let (check, known) = (self.check, &self.noticed);
+        let mut interesting = None;
+        let done = total.executions;
+        let forecast = self.foresight.forecast(&mut self.native, strategy, done, effort, &mut |native| {
+            interesting = finding::notice(native, check.expected_status).filter(|n| !known.iter().any(|k| k.is_like(n)));
+            let over = interesting.is_some() || native.failure().is_some();
+            if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        match forecast {
+            Forecast::Estimate(estimate) => self.take_estimate(estimate, Wanted::Rough),
+            Forecast::Restarted => {
+                *total = Summary { executions: 0, blocked: 0, ..*total };
+                self.estimate = None;
+            }
+            Forecast::Broken => {}
+        }
+        self.foreseen = (*total, Instant::now());
+        interesting
     }
 
     fn search(&mut self, strategy: &mut dyn Strategy, before: Summary) -> Result<(Summary, Option<String>), Problem> {
@@ -239,6 +312,7 @@ impl<'a> Run<'a> {
         let mut total = before;
         let mut result = None;
         let used = processor_time();
+        let exhaustive = self.is_exhaustive() && !self.check.compare_output;
         loop {
             let (check, started, known) = (self.check, self.started, &self.noticed);
             let round = Instant::now();
@@ -248,8 +322,12 @@ impl<'a> Run<'a> {
                 (&mut self.outputs, &mut self.visible, &mut self.spin_held, &mut self.timed_out);
             let done = total.executions;
             let mut interesting = None;
+            let foresight = &mut self.foresight;
             let summary = search(&mut self.native, strategy, &mut |native, summary| {
                 let execution = native.execution();
+                if exhaustive {
+                    foresight.hear(execution);
+                }
                 *visible = (*visible).max(execution.steps.iter().filter(|s| s.op.is_synchronisation()).count());
                 *spin_held |= execution.spin_held;
                 if matches!(execution.end, End::Cut) {
@@ -274,6 +352,17 @@ impl<'a> Run<'a> {
                 if turn_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             add(&mut total, &summary);
+            let over = self.timed_out || total.executions >= most;
+            let due = over || self.wants_forecast(time) != Wanted::No;
+            let diverged = matches!(self.native.execution().end, End::Diverged(_)) || self.native.failure().is_some();
+            if due && exhaustive && !diverged && interesting.is_none() && !summary.exhausted {
+                let (executions, steps) = (total.executions - self.foreseen.0.executions.min(total.executions), total.steps);
+                let effort = match over {
+                    true => Effort::at_the_end(executions, steps),
+                    false => Effort::beside(executions, steps - self.foreseen.0.steps.min(steps)),
+                };
+                interesting = self.forecast(strategy, &mut total, effort);
+            }
             let stopped = self.tell_progress(&total);
             self.check_failure()?;
             if let End::Diverged(divergence) = self.native.execution().end.clone() {
@@ -305,6 +394,8 @@ impl<'a> Run<'a> {
             () => Verdict::NoFinding,
         };
         let classes = summary.executions;
+        let all = (classes.max(1) as f64).ln();
+        let known = Some(Estimate::from_ln(all, all, all, classes));
         let executions = ordain_report::terminal::plural(classes as usize, "execution");
         let meaning = match verdict {
             Verdict::Finding => format!("{} of {executions} misbehaved", self.findings.len()),
@@ -317,7 +408,13 @@ impl<'a> Run<'a> {
             Verdict::NoFinding if coverage == Some(Coverage::Bound) => {
                 format!("every class within the bound was explored ({classes})")
             }
-            Verdict::NoFinding => format!("nothing was found in {executions}; what is left was not explored"),
+            Verdict::NoFinding => match self.estimate {
+                Some(estimate) => {
+                    let things = if self.kind == StrategyKind::Dfs { "schedules" } else { "classes" };
+                    format!("nothing was found in {executions}; {} explored", estimate.in_words(things))
+                }
+                None => format!("nothing was found in {executions}; what is left was not explored"),
+            },
         };
         if blind {
             let advice = if self.check.binary.rust {
@@ -367,6 +464,7 @@ impl<'a> Run<'a> {
             losses: self.native.losses,
             exploring: self.exploring,
             progress: self.progress.done(),
+            estimate: if exhausted { known } else { self.estimate },
             interrupted: self.interrupted,
             wall: self.started.elapsed(),
             cpu: {
