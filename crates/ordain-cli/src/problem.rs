@@ -19,6 +19,34 @@ pub(crate) enum Problem {
         #[source]
         error: io::Error,
     },
+    /// The exploration trace cannot be read.
+    #[error("cannot read the exploration trace {}", path.display())]
+    #[diagnostic(help("`ordain check --exploration-trace FILE -- PROGRAM` writes one"))]
+    UnreadableTrace {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+    /// A line of the exploration trace makes no sense.
+    #[error("{} is not an exploration trace: line {line}: {reason}", path.display())]
+    #[diagnostic(help("docs/estimation.md describes the format; was the file cut off, or is it another one?"))]
+    BadTrace { path: PathBuf, line: usize, reason: String },
+    /// The exploration trace has no execution.
+    #[error("{} has no execution", path.display())]
+    #[diagnostic(help("`ordain check --exploration-trace FILE -- PROGRAM` writes a trace"))]
+    EmptyTrace { path: PathBuf },
+    /// The exploration trace cannot be written.
+    #[error("cannot write the exploration trace {}", path.display())]
+    #[diagnostic(help("is there room, and may you write there?"))]
+    UnwritableTrace {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+    /// The search has no tree.
+    #[error("an exploration trace is of an exhaustive search: `{strategy}` is none")]
+    #[diagnostic(help("leave --exploration-trace out, or use --strategy optimal, source, dpor or dfs"))]
+    NoTrace { strategy: String },
     /// It is something else than a file.
     #[error("{} is not a file", path.display())]
     #[diagnostic(help("name one of the schedule files in it: they end in .ordain"))]
@@ -208,6 +236,7 @@ fn native_help(problem: &ordain_native::Problem) -> &'static str {
             "exploration needs a program that does the same in the same order of its threads. What differs from run to \
              run: files that it changes, other processes, the network, memory that it reads before it writes it?"
         }
+        Problem::Trace(_) => "is there room, and may you write there?",
         Problem::Unconfirmed { .. } => {
             "the program depends on something that is not put back between executions, such as a file that it changes; \
              try --mode exec"

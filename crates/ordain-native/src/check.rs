@@ -55,6 +55,8 @@ pub struct Check {
     pub directory: Option<PathBuf>,
     /// How long the schedule of a finding may be made smaller.
     pub shrink_time: Duration,
+    /// Where the trace of an exhaustive search is written; the search is then led from outside, which is slower.
+    pub exploration_trace: Option<PathBuf>,
 }
 
 /// The result of a check.
@@ -108,6 +110,9 @@ pub enum Problem {
         /// How it differs.
         difference: String,
     },
+    /// The exploration trace cannot be made.
+    #[error("cannot write the exploration trace: {0}")]
+    Trace(std::io::Error),
     /// Something was found that a fresh process does not show.
     #[error("a {kind} was found that does not show again under the same schedule: {message}")]
     Unconfirmed {

@@ -212,6 +212,7 @@ impl Header<'_> {
             patience: hang_time.map_or_else(Patience::default, check::patience),
             directory: None,
             shrink_time: Duration::ZERO,
+            exploration_trace: None,
         })
     }
 

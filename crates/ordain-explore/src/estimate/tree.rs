@@ -213,6 +213,11 @@ impl Backtracks {
         self.elapsed
     }
 
+    /// Whether everything that was scheduled has been explored.
+    pub fn is_complete(&self) -> bool {
+        self.nodes.get(&0).is_some_and(|root| root.visited && root.open == 0)
+    }
+
     /// Nodes that are remembered.
     pub fn size(&self) -> usize {
         self.nodes.len()
