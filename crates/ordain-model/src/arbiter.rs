@@ -567,6 +567,11 @@ impl Arbiter {
         self.execution.plain.push(PlainAccess { after, thread, kind, site });
     }
 
+    /// Locks that are held, and by whom.
+    pub fn holds(&self) -> impl Iterator<Item = (ObjectId, ThreadId)> {
+        self.execution.state.holds.iter().map(|h| (h.object, h.thread))
+    }
+
     /// Virtual time of a thread in nanoseconds: the sum of its sleeps and of those that happened before.
     pub fn time(&self, thread: ThreadId) -> u64 {
         self.threads[thread.index()].time
@@ -598,7 +603,7 @@ impl Arbiter {
             let spinning = self.alive.iter().filter(|t| self.threads[t.index()].pending.is_some_and(|p| p.held));
             End::Livelock { loops: spinning.map(|t| (*t, self.threads[t.index()].idle.sites.to_vec())).collect() }
         } else {
-            End::Deadlock(self.explain_deadlock())
+            End::Deadlock(self.waiting())
         };
         self.finish_with(end);
     }
@@ -625,7 +630,8 @@ impl Arbiter {
         self.finish_with(End::Diverged(Divergence { step, expected, expected_op, found }));
     }
 
-    fn explain_deadlock(&self) -> Deadlock {
+    /// What each thread is about to do, and who could let it go on: if none can go on, why.
+    pub fn waiting(&self) -> Deadlock {
         let holders =
             |object: ObjectId| self.execution.state.holds.iter().filter(move |h| h.object == object).map(|h| h.thread);
         let mut deadlock = Deadlock::default();

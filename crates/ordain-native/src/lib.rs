@@ -8,6 +8,7 @@ mod finding;
 mod inputs;
 mod observe;
 mod process;
+mod session;
 mod shared;
 mod target;
 
@@ -19,4 +20,5 @@ pub use ordain_wire::{Mode, ThreadRecord};
 #[doc(hidden)]
 pub use process::runtime_image;
 pub use process::{Launch, Patience};
+pub use session::{ObjectNow, Session, State, ThreadNow};
 pub use target::{Aftermath, Ended, Failure, ModeChange, Native, Search, Turn};

@@ -28,6 +28,7 @@ pub mod perfetto;
 mod places;
 #[cfg(feature = "export")]
 mod plain;
+pub mod narrate;
 mod run;
 #[cfg(feature = "export")]
 pub mod sarif;
