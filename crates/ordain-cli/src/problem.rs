@@ -127,11 +127,14 @@ pub(crate) enum Problem {
     /// The program does something else than the schedule says.
     #[error("the program departs from the schedule at step {step} of {steps}: {difference}")]
     #[diagnostic(help("{}", match changed {
-        true => "the program is not the one that the schedule was made with; check it again for a new schedule",
+        true => format!(
+            "the program is not the one that the schedule was made with: {} --search looks for the finding in the new \
+             one, beginning where it departs", crate::replay_line::for_file(file)
+        ),
         false => "the program is the same, so something around it differs: its input, files, variables, libraries, or \
-                  the directory that it runs in",
+                  the directory that it runs in".to_owned(),
     }))]
-    Departure { step: usize, steps: usize, difference: String, changed: bool },
+    Departure { step: usize, steps: usize, difference: String, changed: bool, file: PathBuf },
     /// An option that only a program's schedule has a use for.
     #[error("{option} is for schedules of programs, and {} is that of the test `{program}`", path.display())]
     #[diagnostic(help("leave it out; what cargo needs to run the test is passed behind `--`"))]

@@ -3,7 +3,9 @@
 //! A test is run by cargo with `ORDAIN_REPLAY` set. Cargo ends with the same status whether a test fails, does not build
 //! or does not exist, so the tests are listed first: a status of 0 or 1 is always that of the one test.
 
+mod departure;
 mod program;
+mod timeline;
 
 use crate::options::Format;
 use crate::problem::Problem;
@@ -23,6 +25,9 @@ pub(crate) struct Arguments {
     /// Run the program that many times, and tell how often the finding shows
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     times: u32,
+    /// Show all steps, not only those that have to do with the finding
+    #[arg(long)]
+    all: bool,
     /// What the program reads from standard input
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
@@ -42,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
     let path = &arguments.file;
     let file = schedule_file::read(path)?;
     if file.schedule.get("executable").is_some() {
-        return program::replay(arguments, &file.schedule);
+        return program::replay(arguments, &file);
     }
     let program = file.schedule.get("program").filter(|p| !p.is_empty());
     let program = program.ok_or_else(|| Problem::NoProgram { path: path.clone() })?;
@@ -58,6 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
 fn refuse_program_options(arguments: &Arguments, program: &str) -> Result<(), Problem> {
     let options = [
         ("--times", arguments.times != 1),
+        ("--all", arguments.all),
         ("--stdin", arguments.stdin.is_some()),
         ("--program", arguments.program.is_some()),
         ("--format json", arguments.format == Format::Json),

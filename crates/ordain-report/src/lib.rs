@@ -22,13 +22,13 @@ pub mod html;
 #[cfg(feature = "export")]
 pub mod junit;
 mod kind;
+pub mod narrate;
 #[cfg(feature = "export")]
 pub mod perfetto;
 #[cfg(feature = "export")]
 mod places;
 #[cfg(feature = "export")]
 mod plain;
-pub mod narrate;
 mod run;
 #[cfg(feature = "export")]
 pub mod sarif;

@@ -6,9 +6,7 @@ use crate::source::Sources;
 use crate::story::{Hold, Object, Place, Race, RaceAccess, Step, Story, Switch, Thread, Waiter, Waiting};
 use ordain_model::describe::{self, Words};
 use ordain_model::execution::{PlainAccess, PlainKind};
-use ordain_model::{
-    Access, DataRace, Deadlock, End, Execution, ObjectId, Operation, Outcome, Site, Size, ThreadId,
-};
+use ordain_model::{Access, DataRace, Deadlock, End, Execution, ObjectId, Operation, Outcome, Site, Size, ThreadId};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 

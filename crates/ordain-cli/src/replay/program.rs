@@ -2,6 +2,8 @@
 //! it is checked, and what is going to run is told before.
 
 use super::Arguments;
+use super::departure::{self, Difference};
+use super::timeline;
 use crate::Outcome;
 use crate::check::{self, plural, read_input};
 use crate::json;
@@ -9,8 +11,9 @@ use crate::options::{self, Format};
 use crate::output::{self, printable};
 use crate::problem::Problem;
 use crate::replay_line::quote;
+use crate::schedule_file::ScheduleFile;
 use ordain_model::{Options, Schedule};
-use ordain_native::{Check, Finding, LEVEL, Launch, Patience, binary, describe_input, unescape};
+use ordain_native::{Check, Finding, LEVEL, Launch, Patience, Replayed, binary, describe_input, unescape};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -29,10 +32,15 @@ struct Tally {
     finding: Option<Finding>,
     /// The first step that could not be followed, and how the program departed there.
     departure: Option<(usize, String)>,
+    /// The first step that did something else than the schedule file says.
+    difference: Option<Difference>,
+    /// The timeline was shown.
+    shown_timeline: bool,
 }
 
 /// Runs the program of a schedule under it.
-pub(super) fn replay(arguments: &Arguments, schedule: &Schedule) -> Result<Outcome, Problem> {
+pub(super) fn replay(arguments: &Arguments, file: &ScheduleFile) -> Result<Outcome, Problem> {
+    let schedule = &file.schedule;
     if !arguments.cargo.is_empty() {
         return Err(Problem::OnlyForTests { path: arguments.file.clone() });
     }
@@ -42,8 +50,15 @@ pub(super) fn replay(arguments: &Arguments, schedule: &Schedule) -> Result<Outco
     output::tell(&opening(&check, &header, changed));
 
     let mut tally = Tally::default();
-    for _ in 0..arguments.times {
-        tally.add(&check, schedule)?;
+    let expected = departure::expectations(&file.text);
+    if arguments.times == 1 && !timeline::is_long(schedule) {
+        let seen = timeline::replay(&check, schedule, &expected, &arguments.file, arguments.all)?;
+        (tally.difference, tally.shown_timeline) = (seen.difference, seen.shown);
+        tally.count(seen.replayed);
+    } else {
+        for _ in 0..arguments.times {
+            tally.count(check.replay(schedule).map_err(|problem| Problem::Native { problem })?);
+        }
     }
     output::tell(&closing(&tally, arguments.times, schedule));
     if arguments.format == Format::Json && (tally.shown > 0 || tally.departed == 0) {
@@ -64,16 +79,23 @@ pub(super) fn replay(arguments: &Arguments, schedule: &Schedule) -> Result<Outco
     match tally.departure {
         _ if tally.shown > 0 => Ok(Outcome::Finding),
         None => Ok(Outcome::Clean),
-        Some((step, difference)) => {
-            let difference = printable(&difference);
-            Err(Problem::Departure { step, steps: schedule.steps.len(), difference, changed })
+        Some((last, difference)) => {
+            let file = arguments.file.clone();
+            let (step, difference) = match tally.difference {
+                Some(first) if first.step < last => (
+                    first.step,
+                    format!("{}; the schedule can be followed up to step {last}, for what it is worth", first.text),
+                ),
+                Some(first) => (first.step, first.text),
+                None => (last, printable(&difference)),
+            };
+            Err(Problem::Departure { step, steps: schedule.steps.len(), difference, changed, file })
         }
     }
 }
 
 impl Tally {
-    fn add(&mut self, check: &Check, schedule: &Schedule) -> Result<(), Problem> {
-        let replayed = check.replay(schedule).map_err(|problem| Problem::Native { problem })?;
+    fn count(&mut self, replayed: Replayed) {
         match (replayed.finding, replayed.departure) {
             (_, Some(departure)) => {
                 self.departed += 1;
@@ -85,7 +107,6 @@ impl Tally {
             }
             (None, None) => self.ended_well += 1,
         }
-        Ok(())
     }
 }
 
@@ -132,7 +153,9 @@ fn closing(tally: &Tally, times: u32, schedule: &Schedule) -> String {
     let mut text = String::new();
     let found = schedule.get("found").unwrap_or_default();
     if let Some(finding) = &tally.finding {
-        let _ = writeln!(text, "{}", check::story(finding, None));
+        let story =
+            if tally.shown_timeline { check::story_without_timeline(finding) } else { check::story(finding, None) };
+        let _ = writeln!(text, "{story}");
         let kind = found.split(':').next().unwrap_or_default();
         if !kind.is_empty() && kind != finding.story.kind.word() {
             let _ = writeln!(text, "This is not what the schedule was made for: {}\n", printable(found));
@@ -144,6 +167,9 @@ fn closing(tally: &Tally, times: u32, schedule: &Schedule) -> String {
             writeln!(text, "finding: {} under this schedule of {steps}", finding.story.kind.word())
         }
         (1, Tally { ended_well: 1, .. }) => {
+            if let Some(Difference { step, text: difference }) = &tally.difference {
+                let _ = writeln!(text, "At step {step} it did something else than the schedule says: {difference}");
+            }
             writeln!(text, "no finding: the program followed the schedule of {steps} and ended well")
         }
         (1, _) => Ok(()),

@@ -76,13 +76,7 @@ impl Timeline {
         Self::new(names, &told.iter().collect::<Vec<_>>(), &[], told.len(), look)
     }
 
-    fn new(
-        names: Vec<(String, String)>,
-        shown: &[&Step],
-        last: &[(usize, String)],
-        length: usize,
-        look: Look,
-    ) -> Self {
+    fn new(names: Vec<(String, String)>, shown: &[&Step], last: &[(usize, String)], length: usize, look: Look) -> Self {
         let mut threads: Vec<usize> = shown.iter().map(|s| s.thread).chain(last.iter().map(|l| l.0)).collect();
         threads.sort_unstable();
         threads.dedup();
@@ -93,7 +87,8 @@ impl Timeline {
         let place =
             shown.iter().filter_map(|s| Some(where_of(s.place.as_ref()?).width())).max().unwrap_or(0).min(PLACE);
         let room = room.saturating_sub(place).max(narrowest.min(room));
-        let columns = widths(&names, &threads, shown, last, room).map(|widths| threads.into_iter().zip(widths).collect());
+        let columns =
+            widths(&names, &threads, shown, last, room).map(|widths| threads.into_iter().zip(widths).collect());
         let widest = names.iter().map(|n| clean(&n.1).width()).max().unwrap_or(0).min(24);
         Self { names, columns: columns.unwrap_or_default(), widest, digits, look, next: 0, marks: [false; 2] }
     }
@@ -161,10 +156,8 @@ impl Timeline {
 
     /// What the marks mean that were shown.
     pub fn legend(&self) -> String {
-        let meanings = [
-            "> another thread goes on",
-            ">> another thread goes on although the one before could have (a preemption)",
-        ];
+        let meanings =
+            ["> another thread goes on", ">> another thread goes on although the one before could have (a preemption)"];
         let shown: Vec<&str> = meanings.iter().zip(self.marks).filter(|m| m.1).map(|m| *m.0).collect();
         let mut page = Page::new(self.look);
         if !shown.is_empty() {
