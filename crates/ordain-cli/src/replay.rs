@@ -4,16 +4,20 @@
 //! or does not exist, so the tests are listed first: a status of 0 or 1 is always that of the one test.
 
 mod departure;
+mod gdb;
 mod program;
+mod renew;
+mod step;
 mod timeline;
 
-use crate::options::Format;
+use crate::options::{self, Format};
 use crate::problem::Problem;
 use crate::schedule_file;
 use crate::{Outcome, demo};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The variable that tells a check what to replay.
 const VARIABLE: &str = "ORDAIN_REPLAY";
@@ -28,6 +32,21 @@ pub(crate) struct Arguments {
     /// Show all steps, not only those that have to do with the finding
     #[arg(long)]
     all: bool,
+    /// Step through the schedule, forward and back, by commands from standard input
+    #[arg(long, conflicts_with_all = ["times", "gdb", "search", "format"])]
+    step: bool,
+    /// Hold the program at its failing step and debug it with gdb, which knows its threads by name
+    #[arg(long, conflicts_with_all = ["times", "search", "format"])]
+    gdb: bool,
+    /// With --gdb: hold the program before the step of this number
+    #[arg(long, value_name = "N", requires = "gdb")]
+    at: Option<usize>,
+    /// With --gdb: an argument for gdb, such as --gdb-arg=-batch; may be given more than once
+    #[arg(long = "gdb-arg", value_name = "ARG", requires = "gdb", allow_hyphen_values = true)]
+    gdb_args: Vec<OsString>,
+    /// If the program has changed and departs from the schedule: search for the finding from there, for that long [default: 30s]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "30s", value_parser = options::duration)]
+    search: Option<Duration>,
     /// What the program reads from standard input
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
@@ -64,6 +83,9 @@ fn refuse_program_options(arguments: &Arguments, program: &str) -> Result<(), Pr
     let options = [
         ("--times", arguments.times != 1),
         ("--all", arguments.all),
+        ("--step", arguments.step),
+        ("--gdb", arguments.gdb),
+        ("--search", arguments.search.is_some()),
         ("--stdin", arguments.stdin.is_some()),
         ("--program", arguments.program.is_some()),
         ("--format json", arguments.format == Format::Json),

@@ -1,7 +1,10 @@
 //! Checking a program: explore its schedules, confirm what is found in a fresh process, and say honestly what was not seen.
 
 mod confirm;
+mod renew;
 mod run;
+
+pub use renew::Renewed;
 
 use crate::binary::Binary;
 use crate::finding::{self, Finding};

@@ -5,6 +5,7 @@ pub mod binary;
 mod check;
 pub mod doctor;
 mod finding;
+pub mod gdb;
 mod inputs;
 mod observe;
 mod process;
@@ -12,7 +13,7 @@ mod session;
 mod shared;
 mod target;
 
-pub use check::{Check, LEVEL, Problem, Replayed, Report, default_options};
+pub use check::{Check, LEVEL, Problem, Renewed, Replayed, Report, default_options};
 pub use finding::{Finding, command_line, describe_input, unescape};
 pub use observe::{Observer, Progress};
 pub use ordain_report::{Kind, Verdict};

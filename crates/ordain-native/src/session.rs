@@ -79,7 +79,19 @@ pub struct ObjectNow {
 impl<'a> Session<'a> {
     /// Starts the program of a schedule, up to its first step.
     pub fn start(check: &'a Check, schedule: &Schedule) -> Result<Self, Problem> {
+        Self::begin(check, schedule, false)
+    }
+
+    /// The same for a program that a debugger will attach to.
+    pub fn start_debugged(check: &'a Check, schedule: &Schedule) -> Result<Self, Problem> {
+        Self::begin(check, schedule, true)
+    }
+
+    fn begin(check: &'a Check, schedule: &Schedule, debugged: bool) -> Result<Self, Problem> {
         let mut native = Native::new(check.launch.clone(), check.options, Some(Mode::Exec), check.patience)?;
+        if debugged {
+            native.let_debuggers_in();
+        }
         native.set_inputs(&schedule.get("outside").map(crate::inputs::from_text).unwrap_or_default());
         let transitions = schedule.transitions(native.names_mut());
         let prefix = transitions.into_iter().map(|transition| Planned { transition, op: None }).collect();
@@ -109,6 +121,10 @@ impl<'a> Session<'a> {
         }
         self.look_around();
         Ok(())
+    }
+
+    pub(crate) fn native(&self) -> &Native {
+        &self.native
     }
 
     /// Steps that were made.

@@ -102,6 +102,8 @@ pub struct Native {
     exploring: bool,
     /// The process asks before each step, so that what happens is known even if it is lost.
     careful: bool,
+    /// A debugger may attach.
+    debugged: bool,
     aftermath: Aftermath,
     failure: Option<Failure>,
     /// Changes of mode so far.
@@ -196,6 +198,7 @@ impl Native {
             read: 0,
             exploring: false,
             careful: false,
+            debugged: false,
             aftermath,
             failure: None,
             changes: Vec::new(),
@@ -291,7 +294,7 @@ impl Native {
         if !self.shared.write_known(&self.follower.known_since(0, 0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
-        let process = Process::start(&self.launch, &self.shared, self.mode, self.pool);
+        let process = Process::start(&self.launch, &self.shared, self.mode, self.pool, self.debugged);
         let mut process = process.map_err(|e| Failure::Start(e.to_string()))?;
         let waited = process.wait(&self.shared, self.patience).map_err(|e| Failure::Start(e.to_string()))?;
         match waited {

@@ -3,7 +3,7 @@
 
 use super::Arguments;
 use super::departure::{self, Difference};
-use super::timeline;
+use super::{gdb, renew, step, timeline};
 use crate::Outcome;
 use crate::check::{self, plural, read_input};
 use crate::json;
@@ -51,6 +51,12 @@ pub(super) fn replay(arguments: &Arguments, file: &ScheduleFile) -> Result<Outco
 
     let mut tally = Tally::default();
     let expected = departure::expectations(&file.text);
+    if arguments.step {
+        return step::step(arguments, &check, schedule, &expected, changed);
+    }
+    if arguments.gdb {
+        return gdb::debug(arguments, &check, schedule, &expected, changed);
+    }
     if arguments.times == 1 && !timeline::is_long(schedule) {
         let seen = timeline::replay(&check, schedule, &expected, &arguments.file, arguments.all)?;
         (tally.difference, tally.shown_timeline) = (seen.difference, seen.shown);
@@ -59,6 +65,12 @@ pub(super) fn replay(arguments: &Arguments, file: &ScheduleFile) -> Result<Outco
         for _ in 0..arguments.times {
             tally.count(check.replay(schedule).map_err(|problem| Problem::Native { problem })?);
         }
+    }
+    if let (Some(time), 0) = (arguments.search, tally.shown) {
+        let followed = tally.departure.as_ref().map_or(schedule.steps.len(), |d| d.0);
+        let fitting = tally.difference.as_ref().map_or(followed, |difference| difference.step.min(followed));
+        output::tell(&searching(&tally, fitting, schedule));
+        return renew::search(arguments, &check, schedule, &expected, fitting, time);
     }
     output::tell(&closing(&tally, arguments.times, schedule));
     if arguments.format == Format::Json && (tally.shown > 0 || tally.departed == 0) {
@@ -79,19 +91,27 @@ pub(super) fn replay(arguments: &Arguments, file: &ScheduleFile) -> Result<Outco
     match tally.departure {
         _ if tally.shown > 0 => Ok(Outcome::Finding),
         None => Ok(Outcome::Clean),
-        Some((last, difference)) => {
-            let file = arguments.file.clone();
-            let (step, difference) = match tally.difference {
-                Some(first) if first.step < last => (
-                    first.step,
-                    format!("{}; the schedule can be followed up to step {last}, for what it is worth", first.text),
-                ),
-                Some(first) => (first.step, first.text),
-                None => (last, printable(&difference)),
-            };
-            Err(Problem::Departure { step, steps: schedule.steps.len(), difference, changed, file })
-        }
+        Some(last) => Err(departure(arguments, schedule, changed, last, tally.difference)),
     }
+}
+
+/// How a program departs from its schedule: at the first step that is another one, or else where it can be followed no more.
+pub(super) fn departure(
+    arguments: &Arguments,
+    schedule: &Schedule,
+    changed: bool,
+    (last, text): (usize, String),
+    first: Option<Difference>,
+) -> Problem {
+    let (step, difference) = match first {
+        Some(first) if first.step < last => {
+            (first.step, format!("{}. Its threads can be led as the schedule says up to step {last}", first.text))
+        }
+        Some(first) => (first.step, first.text),
+        None => (last, printable(&text)),
+    };
+    let command = renew::command(&arguments.file);
+    Problem::Departure { step, steps: schedule.steps.len(), difference, changed, command }
 }
 
 impl Tally {
@@ -145,6 +165,25 @@ fn opening(check: &Check, header: &Header<'_>, changed: bool) -> String {
         _ => {}
     }
     text.push('\n');
+    text
+}
+
+/// Why and from where there is going to be a search.
+fn searching(tally: &Tally, fitting: usize, schedule: &Schedule) -> String {
+    let steps = schedule.steps.len();
+    let mut text = match (&tally.difference, &tally.departure) {
+        (Some(difference), _) => {
+            format!(
+                "the program departs from the schedule at step {} of {steps}: {}\n",
+                difference.step, difference.text
+            )
+        }
+        (None, Some((step, difference))) => {
+            format!("the program departs from the schedule at step {step} of {steps}: {}\n", printable(difference))
+        }
+        (None, None) => format!("the program followed all {} and ended well\n", plural(steps as u64, "step")),
+    };
+    let _ = writeln!(text, "searching on from the {} that fit ...\n", plural(fitting as u64, "step"));
     text
 }
 

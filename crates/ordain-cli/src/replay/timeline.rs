@@ -69,6 +69,16 @@ pub(super) fn replay(
         difference = Difference::at_end(&session, schedule, expected);
     }
     let replayed = session.finish().map_err(native)?;
+    if let (None, Some(finding)) = (&timeline, &replayed.finding) {
+        let story = &finding.story;
+        let mut drawn = Timeline::of_story(story, false, look);
+        output::tell(&format!("{}{}", terminal::title(story, look), drawn.header()));
+        for step in story.steps.iter().filter(|s| s.matters) {
+            let name = story.threads.get(step.thread).map_or("?", |t| t.name.as_str());
+            output::tell(&drawn.step(name, step));
+        }
+        output::tell(&format!("{}\n", drawn.end(story)));
+    }
     if let Some(timeline) = timeline.as_mut() {
         output::tell(&match &replayed.finding {
             Some(finding) => timeline.end(&finding.story),
@@ -76,7 +86,8 @@ pub(super) fn replay(
         });
         output::tell("\n");
     }
-    Ok(Seen { replayed, difference, shown: timeline.is_some() })
+    let shown = timeline.is_some() || replayed.finding.is_some();
+    Ok(Seen { replayed, difference, shown })
 }
 
 fn heading(record: Option<&Story>, look: Look) -> String {
@@ -87,7 +98,7 @@ fn heading(record: Option<&Story>, look: Look) -> String {
 }
 
 /// Who does what, as the schedule file tells it.
-fn texts(schedule: &Schedule, expected: &[Expected]) -> Vec<(String, String)> {
+pub(super) fn texts(schedule: &Schedule, expected: &[Expected]) -> Vec<(String, String)> {
     let text = |i: usize| expected.get(i).map(|e| e.text.clone()).unwrap_or_default();
     schedule.steps.iter().enumerate().map(|(i, step)| (step.0.clone(), text(i))).collect()
 }

@@ -2,9 +2,8 @@
 
 use super::{Attempt, Failure, Native};
 use ordain_explore::{Lowest, Plan, Planned};
-use ordain_model::{Arbiter, ThreadId};
-use ordain_wire::{Control, ThreadRecord};
-use std::sync::atomic::Ordering::Relaxed;
+use ordain_model::Arbiter;
+use ordain_wire::ThreadRecord;
 
 /// Where an execution is that is led step by step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,18 +64,19 @@ impl Native {
         self.shared.threads()
     }
 
-    /// The control words that are shared with the process.
-    pub(crate) fn control(&self) -> &Control {
-        self.shared.control()
+    /// Calls threads and objects as another run of the program does.
+    pub(crate) fn learn_names(&mut self, other: &Self) {
+        // It comes from a follower like this one, so it is taken over whole.
+        let _ = self.follower.adopt(&other.follower.known_since(0, 0, 0));
+    }
+
+    /// Lets debuggers attach to the program from its next start on.
+    pub(crate) fn let_debuggers_in(&mut self) {
+        self.debugged = true;
     }
 
     /// What the program has written so far to standard output (0) or standard error (1).
     pub(crate) fn written(&mut self, which: usize) -> Vec<u8> {
         self.process.as_mut().and_then(|p| p.output(which, u64::MAX).ok()).unwrap_or_default()
-    }
-
-    /// The thread that runs on the carrier, or ran last.
-    pub(crate) fn culprit(&self) -> ThreadId {
-        ThreadId(self.shared.control().culprit.load(Relaxed))
     }
 }

@@ -154,6 +154,11 @@ impl Timeline {
         page.text + &self.legend()
     }
 
+    /// Goes back: the step of that number comes next.
+    pub fn rewind(&mut self, to: usize) {
+        self.next = to;
+    }
+
     /// What the marks mean that were shown.
     pub fn legend(&self) -> String {
         let meanings =
