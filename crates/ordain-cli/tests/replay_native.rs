@@ -61,7 +61,10 @@ fn a_changed_program_is_told_and_its_departure_has_status_2() {
     fs::rename(directory.path().join("fixed"), directory.path().join("bug")).expect("the file can be renamed");
     let text = stderr(&mut replay(directory.path(), &[]), 2);
     assert!(text.contains("bug is not the same as when the schedule was made (its fingerprint was "), "{text}");
-    assert!(text.contains("the program departs from the schedule at step 3 of 4: main.2 was to move"), "{text}");
+    assert!(
+        text.contains("the program departs from the schedule at step 3 of 4: main.2 was to lock mutex to at "),
+        "{text}"
+    );
     assert!(text.contains("help: the program is not the one that the schedule was made with"), "{text}");
     let object = json(&mut replay(directory.path(), &["--format", "json"]), 2);
     assert!(object["error"]["message"].as_str().is_some_and(|m| m.contains("departs")), "{object}");

@@ -314,6 +314,13 @@ impl Arbiter {
         }
     }
 
+    /// Whether nothing can happen any more: no thread can go on, and none is held that could be let go.
+    pub fn is_stuck(&self) -> bool {
+        let may_be_let_go = |p: Pending| p.held || self.options.kind_time && p.is_timed();
+        let stuck = |t: &ThreadId| self.choices(*t) == 0 && !self.threads[t.index()].pending.is_some_and(may_be_let_go);
+        self.alive.iter().all(stuck)
+    }
+
     /// Lists the enabled transitions in order of threads and choices; lets a held thread go if there is no other.
     pub fn enabled(&mut self, out: &mut Vec<Transition>) {
         out.clear();

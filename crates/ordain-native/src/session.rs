@@ -172,6 +172,10 @@ impl<'a> Session<'a> {
         let before = arbiter.execution().steps.last().map(|s| s.thread);
         let could_go_on = before.is_some_and(|t| arbiter.choices(t) > 0);
         self.stand = self.native.make_step(self.prefix.get(number..).unwrap_or_default())?;
+        if !self.is_over() && self.native.arbiter().is_stuck() {
+            // Nobody can go on: there is no decision to wait for.
+            self.stand = self.native.make_step(self.prefix.get(self.made()..).unwrap_or_default())?;
+        }
         let Some(step) = self.native.execution().steps.get(number).copied() else { return Ok(None) };
         let switch = match before {
             Some(before) if before != step.thread && could_go_on => Switch::Preemption,
@@ -208,6 +212,11 @@ impl<'a> Session<'a> {
     /// Names of the threads so far, in order of birth: where [`Step::thread`] points.
     pub fn thread_names(&self) -> Vec<String> {
         self.threads.iter().map(|t| self.native.names().thread_name(*t)).collect()
+    }
+
+    /// The name of the thread that made a step.
+    pub fn thread_of(&self, step: &Step) -> String {
+        self.threads.get(step.thread).map_or_else(String::new, |t| self.native.names().thread_name(*t))
     }
 
     /// What a step was, as schedule files tell it: the operation with its objects, and the place.
@@ -252,7 +261,8 @@ impl<'a> Session<'a> {
             .iter()
             .map(|thread| {
                 let pending = arbiter.pending(*thread);
-                let alive = arbiter.alive().contains(thread);
+                let was_there = |t: &ThreadId| arbiter.execution().pending.iter().any(|p| p.thread == *t);
+                let alive = if over { was_there(thread) } else { arbiter.alive().contains(thread) };
                 let state = match () {
                     () if !alive => State::Ended,
                     () if arbiter.choices(*thread) > 0 => State::Ready,
@@ -261,7 +271,7 @@ impl<'a> Session<'a> {
                 let exact = over
                     && aftermath.culprit == *thread
                     && matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang | Ended::Abort);
-                let record = records.iter().find(|r| r.thread == thread.0).filter(|_| alive);
+                let record = records.iter().find(|r| r.thread == thread.0).filter(|_| alive || exact);
                 let frames = record.map(|r| words.unwind(&r.registers, exact)).unwrap_or_default();
                 let mut sources = self.sources.borrow_mut();
                 let frames: Vec<Frame> =

@@ -57,9 +57,8 @@ pub(super) fn debug(
     let mut session = Session::start_debugged(check, schedule).map_err(native)?;
     let mut steps = Vec::new();
     while !session.is_over() {
-        let name = session.next_thread().unwrap_or_default();
         if let Some(step) = session.step().map_err(native)? {
-            steps.push((name, step));
+            steps.push((session.thread_of(&step), step));
         }
     }
     let difference = if session.departed() { Difference::at_end(&session, schedule, expected) } else { None };

@@ -58,7 +58,9 @@ pub(super) fn replay(arguments: &Arguments, file: &ScheduleFile) -> Result<Outco
         return gdb::debug(arguments, &check, schedule, &expected, changed);
     }
     if arguments.times == 1 && !timeline::is_long(schedule) {
-        let seen = timeline::replay(&check, schedule, &expected, &arguments.file, arguments.all)?;
+        // What is known of another build's steps does not hold for this one.
+        let record = if changed { None } else { timeline::recorded(&arguments.file, schedule) };
+        let seen = timeline::replay(&check, schedule, &expected, record, arguments.all)?;
         (tally.difference, tally.shown_timeline) = (seen.difference, seen.shown);
         tally.count(seen.replayed);
     } else {
@@ -66,13 +68,13 @@ pub(super) fn replay(arguments: &Arguments, file: &ScheduleFile) -> Result<Outco
             tally.count(check.replay(schedule).map_err(|problem| Problem::Native { problem })?);
         }
     }
-    if let (Some(time), 0) = (arguments.search, tally.shown) {
+    if let Some(time) = arguments.search.filter(|_| tally.shown == 0 || tally.difference.is_some()) {
         let followed = tally.departure.as_ref().map_or(schedule.steps.len(), |d| d.0);
         let fitting = tally.difference.as_ref().map_or(followed, |difference| difference.step.min(followed));
         output::tell(&searching(&tally, fitting, schedule));
         return renew::search(arguments, &check, schedule, &expected, fitting, time);
     }
-    output::tell(&closing(&tally, arguments.times, schedule));
+    output::tell(&closing(&tally, arguments.times, schedule, &arguments.file));
     if arguments.format == Format::Json && (tally.shown > 0 || tally.departed == 0) {
         output::write_json(&json::Replay {
             version: json::VERSION,
@@ -188,7 +190,7 @@ fn searching(tally: &Tally, fitting: usize, schedule: &Schedule) -> String {
 }
 
 /// What the replays showed.
-fn closing(tally: &Tally, times: u32, schedule: &Schedule) -> String {
+fn closing(tally: &Tally, times: u32, schedule: &Schedule, file: &Path) -> String {
     let mut text = String::new();
     let found = schedule.get("found").unwrap_or_default();
     if let Some(finding) = &tally.finding {
@@ -200,15 +202,17 @@ fn closing(tally: &Tally, times: u32, schedule: &Schedule) -> String {
             let _ = writeln!(text, "This is not what the schedule was made for: {}\n", printable(found));
         }
     }
+    if let Some(Difference { step, text: difference }) = tally.difference.as_ref().filter(|_| tally.departed == 0) {
+        let _ =
+            writeln!(text, "From step {step} on the program does something else than the schedule says: {difference}.");
+        let _ = writeln!(text, "Make a schedule that fits: {}\n", renew::command(file));
+    }
     let steps = plural(schedule.steps.len() as u64, "step");
     let _ = match (times, tally) {
         (1, Tally { shown: 1, finding: Some(finding), .. }) => {
             writeln!(text, "finding: {} under this schedule of {steps}", finding.story.kind.word())
         }
         (1, Tally { ended_well: 1, .. }) => {
-            if let Some(Difference { step, text: difference }) = &tally.difference {
-                let _ = writeln!(text, "At step {step} it did something else than the schedule says: {difference}");
-            }
             writeln!(text, "no finding: the program followed the schedule of {steps} and ended well")
         }
         (1, _) => Ok(()),

@@ -52,8 +52,8 @@ pub(super) fn step(
 ) -> Result<Outcome, Problem> {
     let look = look::of_errors();
     let timeline = match timeline::recorded(&arguments.file, schedule) {
-        Some(story) => Timeline::of_story(&story, true, look),
-        None => Timeline::expecting(&timeline::texts(schedule, expected), look),
+        Some(story) if !changed => Timeline::of_story(&story, true, look),
+        _ => Timeline::expecting(&timeline::texts(schedule, expected), look),
     };
     let session = Session::start(check, schedule).map_err(|problem| Problem::Native { problem })?;
     let mut stepper = Stepper { session, schedule, expected, timeline, end: None, difference: None };
@@ -128,8 +128,8 @@ impl Stepper<'_> {
         }
         let mut made = 0;
         while !self.session.is_over() && !enough(&self.session, made) {
-            let name = self.session.next_thread().unwrap_or_default();
             let Some(step) = self.session.step().map_err(|problem| Problem::Native { problem })? else { continue };
+            let name = self.session.thread_of(&step);
             if self.difference.is_none() {
                 self.difference = Difference::in_step(&self.session, step.number, self.expected, &name);
             }

@@ -33,12 +33,11 @@ pub(super) fn replay(
     check: &Check,
     schedule: &Schedule,
     expected: &[Expected],
-    file: &Path,
+    record: Option<Story>,
     all: bool,
 ) -> Result<Seen, Problem> {
     let native = |problem| Problem::Native { problem };
     let look = look::of_errors();
-    let record = recorded(file, schedule);
     let mut timeline = match &record {
         Some(story) => Some(Timeline::of_story(story, all, look)),
         None if all => Some(Timeline::expecting(&texts(schedule, expected), look)),
@@ -55,9 +54,8 @@ pub(super) fn replay(
     let mut session = Session::start(check, schedule).map_err(native)?;
     let mut difference = None;
     while !session.is_over() {
-        let next = session.next_thread();
         let Some(step) = session.step().map_err(native)? else { continue };
-        let name = next.unwrap_or_default();
+        let name = session.thread_of(&step);
         if difference.is_none() {
             difference = Difference::in_step(&session, step.number, expected, &name);
         }

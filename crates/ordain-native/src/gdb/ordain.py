@@ -81,9 +81,12 @@ class Program:
     def carrier(self):
         return self.word("carrier", "<i")
 
-    def shown_by(self, tid):
+    def shown_by(self, tid, running=None):
         """The thread that a kernel thread shows."""
-        running = self.running()
+        running = self.running() if running is None else running
+        if running not in self.records():
+            # It has ended, and its stack is of no interest.
+            running = MAIN
         if tid == self.carrier():
             return running
         storage = self.storage.get(tid)
@@ -169,6 +172,9 @@ class Passing(gdb.Breakpoint):
         program.made += 1
         program.answer()
         step = program.next_step()
+        if step is not None:
+            # Whatever stops next is a matter of this thread.
+            name_threads(step["number"])
         if program.target is not None and program.made >= program.target:
             return True
         return program.wanted is not None and step is not None and step["thread"] == program.wanted
@@ -181,6 +187,7 @@ def attach():
     """Takes the process over from Ordain, which waits."""
     for command in ["set confirm off", "set pagination off", "set print thread-events off"]:
         gdb.execute(command)
+    quietly("on")
     try:
         gdb.execute("attach %d" % DATA["process"], to_string=True)
     except gdb.error as error:
@@ -204,6 +211,15 @@ def attach():
         gdb.events.gdb_exiting.connect(lambda event: kill())
     PROGRAM.answer()
     name_threads()
+    quietly("off")
+
+
+def quietly(how):
+    """Keeps gdb from telling where the runtime is; old ones tell anyway."""
+    try:
+        gdb.execute("set suppress-cli-notifications " + how)
+    except gdb.error:
+        pass
 
 
 def kill():
@@ -211,10 +227,10 @@ def kill():
         gdb.execute("kill", to_string=True)
 
 
-def name_threads():
-    """Names kernel threads after what they show."""
+def name_threads(running=None):
+    """Names kernel threads after what they show, or will show when another thread runs."""
     for thread in gdb.selected_inferior().threads():
-        shown = PROGRAM.shown_by(thread.ptid[1])
+        shown = PROGRAM.shown_by(thread.ptid[1], running)
         if shown is None and thread.ptid[1] not in PROGRAM.storage and thread.ptid[1] != PROGRAM.carrier():
             continue
         thread.name = PROGRAM.names.get(shown, "(spare)")
