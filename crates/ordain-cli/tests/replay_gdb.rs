@@ -32,6 +32,13 @@ fn gdb(directory: &Path, options: &[&str], commands: &[&str]) -> String {
     let programs = common::source("").display().to_string();
     let text = text.replace(&programs, "");
     let word = |word: &str| if word.starts_with("0x") { "0x..".to_owned() } else { word.to_owned() };
+    // Numbers of processes.
+    let text =
+        text.split_inclusive(')').map(|part| match part.rsplit_once("(LWP ").or(part.rsplit_once("(process ")) {
+            Some((before, _)) => format!("{before}(..)"),
+            None => part.to_owned(),
+        });
+    let text: String = text.collect();
     text.lines().map(|line| line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n").collect()
 }
 

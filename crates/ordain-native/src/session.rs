@@ -40,6 +40,8 @@ pub enum State {
     Waiting,
     /// It has ended.
     Ended,
+    /// It ended the execution by what it did.
+    Failed,
 }
 
 /// A thread at this moment.
@@ -263,7 +265,10 @@ impl<'a> Session<'a> {
                 let pending = arbiter.pending(*thread);
                 let was_there = |t: &ThreadId| arbiter.execution().pending.iter().any(|p| p.thread == *t);
                 let alive = if over { was_there(thread) } else { arbiter.alive().contains(thread) };
+                let failed =
+                    over && aftermath.culprit == *thread && !matches!(aftermath.ended, Ended::ByModel | Ended::Exit(_));
                 let state = match () {
+                    () if failed => State::Failed,
                     () if !alive => State::Ended,
                     () if arbiter.choices(*thread) > 0 => State::Ready,
                     () => State::Waiting,
@@ -271,7 +276,7 @@ impl<'a> Session<'a> {
                 let exact = over
                     && aftermath.culprit == *thread
                     && matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang | Ended::Abort);
-                let record = records.iter().find(|r| r.thread == thread.0).filter(|_| alive || exact);
+                let record = records.iter().find(|r| r.thread == thread.0).filter(|_| alive || failed);
                 let frames = record.map(|r| words.unwind(&r.registers, exact)).unwrap_or_default();
                 let mut sources = self.sources.borrow_mut();
                 let frames: Vec<Frame> =

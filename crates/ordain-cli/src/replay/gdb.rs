@@ -143,6 +143,7 @@ pub(super) fn state(thread: &ThreadNow, is_next: bool) -> String {
     let doing = thread.doing.as_deref().unwrap_or("end");
     match thread.state {
         State::Ended => "ended".to_owned(),
+        State::Failed => "ended the execution".to_owned(),
         State::Ready if is_next => format!("next: {doing}"),
         State::Ready => format!("can go on: {doing}"),
         State::Waiting if thread.waits_for.is_empty() || doing.starts_with("join") => format!("waits: {doing}"),

@@ -207,7 +207,12 @@ impl Stepper<'_> {
                 (None, None) => String::new(),
             };
             let mark = if is_next { "=>" } else { "  " };
-            rows.push([format!("{mark} {}", thread.name), state(&thread, is_next), holds, place]);
+            let kind = self.end.as_ref().and_then(|end| end.finding.as_ref()).map(|finding| finding.story.kind.title());
+            let state = match (thread.state, kind) {
+                (State::Failed, Some(kind)) => kind.to_owned(),
+                _ => state(&thread, is_next),
+            };
+            rows.push([format!("{mark} {}", thread.name), state, holds, place]);
         }
         tell(&printable_lines(&table(&rows)));
     }

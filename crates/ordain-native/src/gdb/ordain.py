@@ -48,6 +48,10 @@ class Program:
                     self.runtime.append((low, high))
         self.made = DATA["made"]
         self.over = DATA["over"]
+        # The runtime waits for a decision: the thread that moves next counts as the running one.
+        self.asking = not self.over
+        # The end was told.
+        self.told = self.over
         self.target = None
         self.wanted = None
         self.names = {int(number): name for number, name in DATA["threads"].items()}
@@ -75,6 +79,9 @@ class Program:
 
     def running(self):
         """The thread on the carrier."""
+        step = self.next_step()
+        if self.asking and step is not None:
+            return step["number"]
         slot = self.read(self.read(self.shared + AT["running"], "<Q"), "<Q")
         return self.read(slot + self.read(self.shared + AT["running"] + 8, "<Q"), "<I")
 
@@ -206,12 +213,20 @@ def attach():
     Hidden(PROGRAM)
     Passing(PROGRAM)
     gdb.invalidate_cached_frames()
-    gdb.events.stop.connect(lambda event: name_threads())
+    gdb.events.stop.connect(on_stop)
     if hasattr(gdb.events, "gdb_exiting"):
         gdb.events.gdb_exiting.connect(lambda event: kill())
     PROGRAM.answer()
     name_threads()
     quietly("off")
+
+
+def on_stop(event):
+    PROGRAM.asking = not PROGRAM.over and gdb.newest_frame().pc() == PROGRAM.word("passing", "<Q")
+    name_threads()
+    if PROGRAM.over and not PROGRAM.told:
+        PROGRAM.told = True
+        tell()
 
 
 def quietly(how):
@@ -318,13 +333,15 @@ def tell():
 
 def go():
     """Lets the program go on; gdb tells only if it stops for a reason of its own."""
-    name = gdb.selected_inferior().pid
+    process = gdb.selected_inferior().pid
+    PROGRAM.told = True
     text = gdb.execute("continue", to_string=True)
-    if gdb.selected_inferior().pid != name:
+    PROGRAM.told = PROGRAM.over
+    if gdb.selected_inferior().pid != process:
         print(text, end="")
         return
     PROGRAM.target = PROGRAM.wanted = None
-    if PROGRAM.in_runtime(gdb.newest_frame().pc()):
+    if PROGRAM.over or PROGRAM.asking:
         tell()
     else:
         print(text, end="")
