@@ -21,7 +21,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(crate) use told::{classes, notes, plural, rate, story, story_without_timeline, verdict};
+pub(crate) use told::{classes, next, notes, plural, rate, story, story_without_timeline, verdict};
 
 /// Longer inputs are refused.
 const MOST_INPUT: u64 = 1 << 30;

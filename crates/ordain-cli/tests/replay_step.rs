@@ -71,3 +71,36 @@ fn only_programs_are_stepped_through() {
         assert!(text.contains(&format!("{option} is for schedules of programs")), "{text}");
     }
 }
+
+#[test]
+fn an_interrupt_leaves_no_process() {
+    use std::io::Read as _;
+    use std::process::{Command, Stdio};
+    let directory = found("abba");
+    let mut ordain = Command::new(env!("CARGO_BIN_EXE_ordain"));
+    ordain
+        .current_dir(directory.path())
+        .args(["replay", "--step", FINDING])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut ordain = ordain.spawn().expect("ordain can be run");
+    let mut text = Vec::new();
+    let mut errors = ordain.stderr.take().expect("it is a pipe");
+    while !text.ends_with(b"(ordain) ") {
+        let mut byte = [0];
+        errors.read_exact(&mut byte).expect("the prompt comes");
+        text.push(byte[0]);
+    }
+    let id = ordain.id();
+    let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("the system tells children");
+    let child: u32 = children.trim().parse().expect("there is one child");
+    let interrupted = Command::new("kill").args(["-INT", &id.to_string()]).status().expect("kill can be run");
+    assert!(interrupted.success() && !ordain.wait().expect("it ends").success());
+    let is_there = || {
+        let state = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        state.rsplit_once(')').is_some_and(|rest| !rest.1.trim_start().starts_with(['Z', 'X']))
+    };
+    while is_there() {
+        std::thread::yield_now();
+    }
+}

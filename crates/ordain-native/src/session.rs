@@ -106,7 +106,7 @@ impl<'a> Session<'a> {
             stand: Stand::Over,
             threads: Vec::new(),
             symbols: None,
-            narrator: Narrator::default(),
+            narrator: Narrator::cautious(),
             sources,
         };
         session.restart()?;

@@ -17,9 +17,16 @@ pub struct Narrator {
     waits: HashSet<Site>,
     /// Objects by what they are called.
     uses: HashMap<String, HashSet<ObjectId>>,
+    /// Not everything is known yet: names that depend on variables are not used.
+    cautious: bool,
 }
 
 impl Narrator {
+    /// For an execution that is under way: `forks[i]` may turn out to be several objects.
+    pub fn cautious() -> Self {
+        Self { cautious: true, ..Self::default() }
+    }
+
     /// Learns from a whole execution.
     pub fn learn(&mut self, words: &dyn Words, sources: &mut Sources, execution: &Execution) {
         let waits = execution.steps.iter().filter(|s| matches!(s.op, Operation::QueueWait { .. }));
@@ -75,7 +82,8 @@ impl Narrator {
     /// What the source calls an object: only if all places agree, and no other object is called so.
     fn alias(&self, object: ObjectId) -> Option<String> {
         let name = self.seen.get(&object)?.as_ref()?;
-        (self.uses.get(name)?.len() == 1).then(|| name.clone())
+        let unsure = self.cautious && name.contains(['[', '(', '*']);
+        (self.uses.get(name)?.len() == 1 && !unsure).then(|| name.clone())
     }
 }
 

@@ -39,11 +39,11 @@ pub(crate) fn story(finding: &Finding, directory: Option<&Path>) -> String {
 }
 
 /// The same for a reader who has seen the timeline.
-pub(crate) fn story_without_timeline(finding: &Finding) -> String {
-    terminal::finding_without_timeline(&finding.story, look::of_errors(), &next(finding, None))
+pub(crate) fn story_without_timeline(finding: &Finding, next: &Next) -> String {
+    terminal::finding_without_timeline(&finding.story, look::of_errors(), next)
 }
 
-fn next(finding: &Finding, directory: Option<&Path>) -> Next {
+pub(crate) fn next(finding: &Finding, directory: Option<&Path>) -> Next {
     let mut next = Next::default();
     if let Some(file) = &finding.file {
         next.commands.push(("replay".into(), replay_line::for_file(file)));

@@ -10,10 +10,11 @@ use crate::json;
 use crate::options::{self, Format};
 use crate::output::{self, printable};
 use crate::problem::Problem;
-use crate::replay_line::quote;
+use crate::replay_line::{self, quote};
 use crate::schedule_file::ScheduleFile;
 use ordain_model::{Options, Schedule};
 use ordain_native::{Check, Finding, LEVEL, Launch, Patience, Replayed, binary, describe_input, unescape};
+use ordain_report::terminal::Next;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -189,13 +190,26 @@ fn searching(tally: &Tally, fitting: usize, schedule: &Schedule) -> String {
     text
 }
 
+/// What else can be done with a schedule, beside what a finding offers.
+fn next(finding: &Finding, file: &Path) -> Next {
+    let mut next = check::next(finding, None);
+    let replay = replay_line::for_file(file);
+    for (name, option) in [("gdb", "--gdb"), ("step", "--step")] {
+        next.commands.insert(0, (name.to_owned(), format!("{replay} {option}")));
+    }
+    next
+}
+
 /// What the replays showed.
 fn closing(tally: &Tally, times: u32, schedule: &Schedule, file: &Path) -> String {
     let mut text = String::new();
     let found = schedule.get("found").unwrap_or_default();
     if let Some(finding) = &tally.finding {
-        let story =
-            if tally.shown_timeline { check::story_without_timeline(finding) } else { check::story(finding, None) };
+        let story = if tally.shown_timeline {
+            check::story_without_timeline(finding, &next(finding, file))
+        } else {
+            check::story(finding, None)
+        };
         let _ = writeln!(text, "{story}");
         let kind = found.split(':').next().unwrap_or_default();
         if !kind.is_empty() && kind != finding.story.kind.word() {

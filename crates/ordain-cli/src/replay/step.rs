@@ -181,7 +181,7 @@ impl Stepper<'_> {
         match (&replayed.finding, &self.difference) {
             (Some(finding), _) => {
                 tell(&self.timeline.end(&finding.story));
-                tell(&format!("\n{}\n", check::story_without_timeline(finding)));
+                tell(&format!("\n{}\n", check::story_without_timeline(finding, &check::next(finding, None))));
             }
             (None, Some(difference)) if replayed.departure.is_some() => {
                 tell(&format!("the program departs from the schedule: {}\n", difference.text));
@@ -199,11 +199,12 @@ impl Stepper<'_> {
             let is_next = next.as_deref() == Some(&thread.name);
             let holds =
                 if thread.holds.is_empty() { String::new() } else { format!("holds {}", thread.holds.join(", ")) };
-            let function =
-                thread.frames.first().and_then(|f| f.function.clone()).map_or_else(String::new, |f| f + " at ");
-            let place = match (&thread.place, thread.frames.first().and_then(|f| f.place.as_ref())) {
+            // Libraries without lines are passed over.
+            let frame = thread.frames.iter().find(|f| f.place.is_some());
+            let function = frame.and_then(|f| f.function.clone()).map_or_else(String::new, |f| f + " at ");
+            let place = match (frame.and_then(|f| f.place.as_ref()), &thread.place) {
                 _ if thread.state == State::Ended => String::new(),
-                (_, Some(place)) | (Some(place), None) => format!("{function}{}", short(place)),
+                (Some(place), _) | (None, Some(place)) => format!("{function}{}", short(place)),
                 (None, None) => String::new(),
             };
             let mark = if is_next { "=>" } else { "  " };

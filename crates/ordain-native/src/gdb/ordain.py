@@ -261,17 +261,26 @@ def kernel_thread(name):
 
 
 def program_frame():
-    """The innermost frame of the program in the selected thread."""
+    """The innermost frame in the selected thread whose source can be shown."""
     frame = gdb.newest_frame()
     while frame is not None and PROGRAM.in_runtime(frame.pc()):
         frame = frame.older()
-    return frame
+    innermost = frame
+    # Libraries whose sources are not there are passed over.
+    for _ in range(64):
+        if frame is None or PROGRAM.in_runtime(frame.pc()):
+            break
+        symtab = frame.find_sal().symtab
+        if symtab is not None and os.path.exists(symtab.fullname()):
+            return frame
+        frame = frame.older()
+    return innermost
 
 
 def select(name):
     """Selects a thread and its innermost frame."""
     thread = kernel_thread(name)
-    if thread is None:
+    if thread is None or name not in living():
         return False
     thread.switch()
     frame = program_frame()
@@ -306,8 +315,11 @@ def state(name):
 
 
 def living():
-    order = sorted(PROGRAM.records())
-    return [PROGRAM.names.get(number, "?") for number in order]
+    records = PROGRAM.records()
+    # What has left main is in the runtime, on its way out.
+    is_there = lambda rip: rip != 0 and not PROGRAM.in_runtime(rip)
+    there = [number for number in sorted(records) if is_there(records[number].registers["rip"])]
+    return [PROGRAM.names.get(number, "?") for number in there]
 
 
 def selected_name():
