@@ -67,10 +67,10 @@ impl Narrator {
             }
             name.clone()
         });
-        if entry != name {
-            if let Some(users) = entry.take().and_then(|old| self.uses.get_mut(&old)) {
-                users.remove(&object);
-            }
+        if entry != name
+            && let Some(users) = entry.take().and_then(|old| self.uses.get_mut(&old))
+        {
+            users.remove(&object);
         }
     }
 
