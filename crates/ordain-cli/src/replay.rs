@@ -44,8 +44,9 @@ pub(crate) struct Arguments {
     /// With --gdb: an argument for gdb, such as --gdb-arg=-batch; may be given more than once
     #[arg(long = "gdb-arg", value_name = "ARG", requires = "gdb", allow_hyphen_values = true)]
     gdb_args: Vec<OsString>,
-    /// If the program has changed and departs from the schedule: search for the finding from there, for that long [default: 30s]
-    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "30s", value_parser = options::duration)]
+    /// If the program has changed and departs from the schedule: search for the finding from there, for that long [default: 30s].
+    /// Write it behind FILE
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "30s", value_parser = search_time)]
     search: Option<Duration>,
     /// What the program reads from standard input
     #[arg(long, value_name = "FILE")]
@@ -59,6 +60,16 @@ pub(crate) struct Arguments {
     /// What `cargo test` needs to find the test, such as `-p NAME` or `--features X`
     #[arg(last = true, value_name = "CARGO_TEST_ARGS")]
     cargo: Vec<OsString>,
+}
+
+/// How long to search.
+fn search_time(text: &str) -> Result<Duration, String> {
+    if text.ends_with(".ordain") || text.contains('/') {
+        return Err(
+            "this is where a time may be; write the schedule file first: `ordain replay FILE --search`".to_owned()
+        );
+    }
+    options::duration(text)
 }
 
 /// Runs the command.

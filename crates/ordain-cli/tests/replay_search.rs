@@ -97,3 +97,10 @@ fn what_is_fixed_is_not_found() {
     assert!(text.contains("no finding: nothing was found in "), "{text}");
     assert!(text.contains("which are all there are"), "{text}");
 }
+
+#[test]
+fn a_file_in_the_place_of_a_time_is_told() {
+    let directory = directory();
+    let text = stderr(ordain(directory.path()).args(["replay", "--search", "a.ordain"]), 2);
+    assert!(text.contains("write the schedule file first: `ordain replay FILE --search`"), "{text}");
+}

@@ -380,6 +380,8 @@ class Threads(gdb.Command):
         rows = [(name, state(name), where(name)) for name in living()]
         if selected:
             select(selected)
+        if not rows:
+            print("No thread is inside the program's code any more.")
         widths = [max([len(row[i]) for row in rows] + [0]) for i in range(2)]
         for number, row in enumerate(rows):
             mark = "*" if row[0] == selected else " "
