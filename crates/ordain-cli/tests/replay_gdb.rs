@@ -81,6 +81,25 @@ fn the_schedule_goes_on_from_any_step() {
 }
 
 #[test]
+fn wrong_commands_are_told() {
+    let directory = found("abba");
+    let mut command = ordain(directory.path());
+    command.args(["replay", FINDING, "--gdb", "--at", "1", "--gdb-arg=-nx", "--gdb-arg=-q"]);
+    command.write_stdin("ordain thread nobody\nordain step x\nordain until 0\ncontinue\ncontinue\nordain threads\n");
+    let output = command.assert().code(1).get_output().clone();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    for told in [
+        "There is no thread `nobody` here; there are main, main.1.",
+        "`x` is no number.",
+        "Step 1 is next; to go back, start again with --at 0.",
+        "The execution is over: deadlock",
+        "The program has ended; start `ordain replay --gdb` again.",
+    ] {
+        assert!(text.contains(told), "{told}\n{text}");
+    }
+}
+
+#[test]
 fn threads_have_names_in_gdbs_own_list() {
     let directory = found("abba");
     let text = gdb(directory.path(), &[], &["info threads"]);

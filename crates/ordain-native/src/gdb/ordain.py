@@ -359,6 +359,17 @@ def go():
         print(text, end="")
 
 
+def number_of(text):
+    if not text.strip().isdigit():
+        raise gdb.GdbError("`%s` is no number." % text.strip())
+    return int(text)
+
+
+def need_program():
+    if gdb.selected_inferior().pid == 0:
+        raise gdb.GdbError("The program has ended; start `ordain replay --gdb` again.")
+
+
 class Ordain(gdb.Command):
     """Threads of the program and steps of its schedule; `help ordain` lists the commands."""
 
@@ -376,6 +387,7 @@ class Threads(gdb.Command):
         super().__init__("ordain threads", gdb.COMMAND_STATUS)
 
     def invoke(self, argument, from_tty):
+        need_program()
         selected = selected_name()
         rows = [(name, state(name), where(name)) for name in living()]
         if selected:
@@ -396,6 +408,7 @@ class Thread(gdb.Command):
         super().__init__("ordain thread", gdb.COMMAND_STACK)
 
     def invoke(self, argument, from_tty):
+        need_program()
         name, names = argument.strip(), living()
         if name.isdigit() and int(name) < len(names):
             name = names[int(name)]
@@ -412,6 +425,7 @@ class Backtrace(gdb.Command):
         super().__init__("ordain bt", gdb.COMMAND_STACK)
 
     def invoke(self, argument, from_tty):
+        need_program()
         if argument.strip() != "all":
             gdb.execute("bt")
             return
@@ -431,7 +445,8 @@ class Step(gdb.Command):
         super().__init__("ordain step", gdb.COMMAND_RUNNING)
 
     def invoke(self, argument, from_tty):
-        PROGRAM.target = PROGRAM.made + (int(argument) if argument.strip() else 1)
+        need_program()
+        PROGRAM.target = PROGRAM.made + (number_of(argument) if argument.strip() else 1)
         go()
 
 
@@ -442,6 +457,7 @@ class Next(gdb.Command):
         super().__init__("ordain next", gdb.COMMAND_RUNNING)
 
     def invoke(self, argument, from_tty):
+        need_program()
         PROGRAM.wanted = argument.strip() or selected_name()
         go()
 
@@ -453,7 +469,8 @@ class Until(gdb.Command):
         super().__init__("ordain until", gdb.COMMAND_RUNNING)
 
     def invoke(self, argument, from_tty):
-        target = int(argument)
+        need_program()
+        target = number_of(argument)
         if target <= PROGRAM.made:
             raise gdb.GdbError("Step %d is next; to go back, start again with --at %d." % (PROGRAM.made, target))
         PROGRAM.target = target
