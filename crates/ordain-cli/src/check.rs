@@ -2,7 +2,6 @@
 //!
 //! Text for people goes to standard error; standard output is for the one JSON object of `--format json`.
 
-mod record;
 mod told;
 
 use crate::Outcome;
@@ -14,14 +13,15 @@ use crate::problem::Problem;
 use crate::progress::Live;
 use ordain_explore::strategy::{Bound, Kind as Strategy};
 use ordain_model::Options;
-use ordain_native::{Check, Launch, Mode, Patience, Verdict, binary};
+use ordain_native::{Check, Launch, Mode, Patience, Verdict, binary, record};
+use ordain_report::{Run, store};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(crate) use told::{classes, next, notes, plural, rate, story, story_without_timeline, verdict};
+pub(crate) use told::{classes, next, plural, rate, story, story_without_timeline};
 
 /// Longer inputs are refused.
 const MOST_INPUT: u64 = 1 << 30;
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// How many ordering constraints the strategy pct looks for
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = options::at_least_one)]
     pct_depth: usize,
 
     /// Stop after that many executions
@@ -87,7 +87,7 @@ pub(crate) struct Arguments {
           value_parser = clap::value_parser!(u32).range(1..))]
     spin_bound: u32,
     /// Steps after which an execution that does not end is a finding
-    #[arg(long, value_name = "N", default_value_t = Options::default().max_steps, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = Options::default().max_steps, value_parser = options::at_least_one)]
     max_steps: usize,
     /// Processor time after which a thread that makes no visible call hangs [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = options::duration)]
@@ -111,14 +111,6 @@ pub(crate) struct Arguments {
     quiet: bool,
     #[command(flatten)]
     exports: Exports,
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("it must be 1 or more".into()),
-        Ok(number) => Ok(number),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -157,7 +149,7 @@ fn run_check(arguments: &Arguments, check: &Check) -> Result<Outcome, Problem> {
     live.end();
     let report = report.map_err(|problem| Problem::Native { problem })?;
     let run = record::run(check, &report);
-    let kept = record::keep(check, &run);
+    let kept = keep(check, &run);
     output::tell(&told::human(check, &report, kept.as_deref().ok()));
     if let Err(error) = &kept {
         output::tell(&format!(
@@ -170,6 +162,13 @@ fn run_check(arguments: &Arguments, check: &Check) -> Result<Outcome, Problem> {
     }
     arguments.exports.write(&[run])?;
     Ok(if report.verdict == Verdict::Finding { Outcome::Finding } else { Outcome::Clean })
+}
+
+/// Writes the record of the run; gives the run directory.
+fn keep(check: &Check, run: &Run) -> Result<PathBuf, String> {
+    let directory = check.directory.as_deref().unwrap_or(Path::new(".ordain"));
+    let file = store::write_run(directory, run)?;
+    Ok(file.parent().unwrap_or(directory).to_owned())
 }
 
 fn prepare(arguments: &Arguments) -> Result<Check, Problem> {

@@ -23,7 +23,12 @@ pub(crate) struct Exports {
 impl Exports {
     /// Writes what was asked for.
     pub(crate) fn write(&self, runs: &[Run]) -> Result<(), Problem> {
-        self.write_all(runs, &[])?;
+        self.write_all(runs, &[])
+    }
+
+    /// Writes what was asked for, with checks that came to no verdict.
+    pub(crate) fn write_all(&self, runs: &[Run], unchecked: &[Unchecked]) -> Result<(), Problem> {
+        self.write_results(runs, unchecked)?;
         if let Some(path) = &self.trace {
             match runs.iter().flat_map(|run| &run.findings).next() {
                 Some(story) => write(path, &perfetto::render(story))?,
@@ -36,10 +41,10 @@ impl Exports {
     /// Writes that a check came to no verdict.
     pub(crate) fn write_trouble(&self, program: &str, problem: &Problem) -> Result<(), Problem> {
         let (message, help) = problem::texts(problem);
-        self.write_all(&[], &[Unchecked { program: program.to_owned(), message, help }])
+        self.write_results(&[], &[Unchecked { program: program.to_owned(), message, help }])
     }
 
-    fn write_all(&self, runs: &[Run], unchecked: &[Unchecked]) -> Result<(), Problem> {
+    fn write_results(&self, runs: &[Run], unchecked: &[Unchecked]) -> Result<(), Problem> {
         if let Some(path) = &self.junit {
             write(path, &junit::render_with(runs, unchecked))?;
         }

@@ -2,7 +2,7 @@
 
 use crate::check;
 use crate::problem::{self, Problem};
-use ordain_native::{LEVEL, Report};
+use ordain_native::{LEVEL, Report, record};
 use serde::Serialize;
 
 /// The version of all objects here; it changes when a field changes its meaning or goes away.
@@ -39,7 +39,7 @@ impl Check {
         Self {
             version: VERSION,
             verdict: report.verdict.word(),
-            meaning: check::verdict(report),
+            meaning: record::verdict(report),
             level: LEVEL,
             program: check.launch.program.to_string_lossy().into_owned(),
             arguments: lossy(&check.launch.arguments),
@@ -54,7 +54,7 @@ impl Check {
             exhausted: report.summary.exhausted,
             estimate: check::classes(report),
             findings: report.findings.iter().map(Finding::from).collect(),
-            notes: check::notes(report),
+            notes: record::notes(report),
             wall_seconds: report.wall.as_secs_f64(),
             cpu_seconds: report.cpu.as_secs_f64(),
             executions_per_cpu_second: check::rate(report),

@@ -19,6 +19,7 @@ mod replay_line;
 mod report;
 mod schedule_file;
 mod show;
+mod suite;
 
 use clap::{Parser, Subcommand};
 use options::Format;
@@ -47,6 +48,8 @@ struct Cli {
 enum Command {
     /// Explores the schedules of a program
     Check(Box<check::Arguments>),
+    /// Spends a budget over the tests of ordain.toml, programs and Rust tests
+    Suite(Box<suite::Arguments>),
     /// Checks a small built-in program and shows what is found
     Demo(demo::Arguments),
     /// Shows a schedule file in a readable form
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
     problem::install_handler();
     let (result, format) = match &cli.command {
         Command::Check(arguments) => (check::run(arguments), arguments.format),
+        Command::Suite(arguments) => (suite::run(arguments), arguments.format),
         Command::Demo(arguments) => (demo::run(arguments), Format::Human),
         Command::Show(arguments) => (show::run(arguments), Format::Human),
         Command::Replay(arguments) => (replay::run(arguments), arguments.format),

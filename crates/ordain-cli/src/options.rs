@@ -3,9 +3,12 @@
 use clap::ValueEnum;
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use ordain_explore::strategy::Kind as Strategy;
+use ordain_suite::Policy;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
+
+pub(crate) use ordain_suite::amount::duration;
 
 /// For whom the result is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -23,27 +26,22 @@ pub(crate) fn strategy() -> impl TypedValueParser<Value = Strategy> {
     names.try_map(|name| Strategy::by_name(&name).ok_or("there is no such strategy"))
 }
 
-/// A time such as `500ms`, `30s`, `1.5m` or `2h`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    const HOW: &str = "write a number and a unit: 500ms, 30s, 5m or 1h";
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        "" => return Err(format!("the unit is missing; {HOW}")),
-        _ => return Err(format!("the unit is unknown; {HOW}")),
-    };
-    if !digits.starts_with(|c: char| c.is_ascii_digit()) {
-        return Err(format!("not a time; {HOW}"));
-    }
-    let number: f64 = digits.parse().map_err(|_| format!("not a number; {HOW}"))?;
-    let time = Duration::try_from_secs_f64(number * unit).map_err(|_| "longer than any check can last".to_owned())?;
-    if time.is_zero() { Err("it must be longer than nothing".into()) } else { Ok(time) }
+/// A policy of suites by its name.
+pub(crate) fn policy() -> impl TypedValueParser<Value = Policy> {
+    let names = PossibleValuesParser::new(Policy::ALL.map(Policy::name));
+    names.try_map(|name| Policy::by_name(&name).ok_or("there is no such policy"))
 }
 
-/// The same, or `0`.
+/// A number that is not zero.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be 1 or more".into()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A time, or `0`.
 pub(crate) fn duration_or_zero(text: &str) -> Result<Duration, String> {
     if matches!(text, "0" | "0s" | "0ms") { Ok(Duration::ZERO) } else { duration(text) }
 }
@@ -77,19 +75,6 @@ pub(crate) fn variable(text: &OsStr) -> Result<(OsString, OsString), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
-        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
-        assert_eq!(duration("1.5h"), Ok(Duration::from_secs(5400)));
-        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
-        for wrong in
-            ["", "s", "30", "30 s", "-1s", "1e400s", "1e30h", "0s", "1d", "nans", "infs", "+1s", "1s1s", "\u{663}s"]
-        {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn variables_have_names() {

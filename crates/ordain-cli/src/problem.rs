@@ -183,6 +183,22 @@ pub(crate) enum Problem {
     #[error("there is no run in .ordain here")]
     #[diagnostic(help("name the run directory, or run `ordain check -- PROGRAM` first"))]
     NoRuns,
+    /// The file of a suite is not as it should be.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Suite(#[from] Box<ordain_suite::ConfigError>),
+    /// There is nothing to resume.
+    #[error("there is no suite to go on with in {}: {reason}", directory.display())]
+    #[diagnostic(help("a suite that is stopped or whose budget is spent prints the directory that it writes to"))]
+    NoSuite { directory: PathBuf, reason: String },
+    /// No test has such a name.
+    #[error("no test of {} has a name with {names} in it", file.display())]
+    #[diagnostic(help("its tests are {known}"))]
+    NoSuchTest { file: PathBuf, names: String, known: String },
+    /// The file to begin with is there.
+    #[error("{} exists, and is left as it is", path.display())]
+    #[diagnostic(help("name another file: ordain suite --init other.toml"))]
+    SuiteExists { path: PathBuf },
     /// A file for another tool cannot be written.
     #[error("cannot write {}: {reason}", path.display())]
     #[diagnostic(help("is the disk full, or the directory not yours? Name another file"))]

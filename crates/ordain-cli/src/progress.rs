@@ -7,6 +7,7 @@ use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ordain_native::{Observer, Progress};
 use ordain_report::Kind;
+use ordain_suite::{ConfigError, Policy, SuiteObserver};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
@@ -66,6 +67,15 @@ impl Live {
         }
     }
 
+    /// Tells something that stays.
+    fn say(&self, text: &str) {
+        match &self.line {
+            Line::Quiet => {}
+            Line::Renewed(bar) => bar.suspend(|| output::tell(&format!("{}\n", output::printable(text)))),
+            Line::Periodic { .. } => output::tell(&format!("{}\n", output::printable(text))),
+        }
+    }
+
     fn show(&mut self, text: impl FnOnce() -> String) {
         let elapsed = self.started.elapsed();
         if elapsed < PATIENCE {
@@ -87,7 +97,7 @@ impl Live {
 
 impl Observer for Live {
     fn progress(&mut self, progress: &Progress) {
-        let stopping = self.is_stopped();
+        let stopping = Observer::is_stopped(self);
         self.show(|| if stopping { "stopping ...".to_owned() } else { exploring(progress) });
     }
 
@@ -98,6 +108,55 @@ impl Observer for Live {
     fn is_stopped(&self) -> bool {
         self.stop.load(Relaxed)
     }
+}
+
+impl SuiteObserver for Live {
+    fn progress(&mut self, progress: &ordain_suite::Progress) {
+        let stopping = SuiteObserver::is_stopped(self);
+        self.show(|| if stopping { "stopping ...".to_owned() } else { conducting(progress) });
+    }
+
+    fn building(&mut self, package: &str) {
+        self.say(&format!("building the tests of package {package}"));
+    }
+
+    fn changed(&mut self, from: Policy, to: Policy) {
+        self.say(&format!("the policy was {} and is now {}: the file has changed", from.name(), to.name()));
+    }
+
+    fn unchanged(&mut self, policy: Policy, error: &ConfigError) {
+        self.say(&format!("the file has changed, but cannot be used ({error}); the policy stays {}", policy.name()));
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+}
+
+/// How far a suite is, in a line.
+fn conducting(progress: &ordain_suite::Progress) -> String {
+    let mut text = format!(
+        "{} {} of {} done, {}",
+        time(progress.elapsed),
+        progress.done,
+        plural(progress.tests as u64, "test"),
+        plural_large(progress.executions, "execution")
+    );
+    if progress.findings > 0 {
+        let _ = write!(text, ", {}", plural(progress.findings as u64, "finding"));
+    }
+    let _ = write!(text, ", {}", progress.policy.name());
+    if let Some(budget) = progress.budget {
+        let _ = write!(text, ", at most {} left", time(budget.saturating_sub(progress.elapsed)));
+    }
+    if let Some(most) = progress.most_executions {
+        let _ = write!(text, ", at most {} left", plural_large(most.saturating_sub(progress.executions), "execution"));
+    }
+    let _ = write!(text, "; last {}", output::printable(&progress.last));
+    if let Some(share) = progress.last_share {
+        let _ = write!(text, " ({:.1} % explored)", share * 100.0);
+    }
+    text
 }
 
 /// How far the search is, in a line.
@@ -147,7 +206,7 @@ fn plural_large(count: u64, thing: &str) -> String {
 }
 
 /// `1,234,567`.
-fn large(number: u64) -> String {
+pub(crate) fn large(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

@@ -14,6 +14,11 @@ pub(crate) fn report(directory: &Path) -> String {
     format!("{} report {}", own_name(), quote(&near(directory).display().to_string()))
 }
 
+/// A path as it can be typed.
+pub(crate) fn path(path: &Path) -> String {
+    quote(&near(path).display().to_string())
+}
+
 /// `ordain explain KIND`.
 pub(crate) fn explain(kind: Kind) -> String {
     format!("{} explain {}", own_name(), kind.word())
@@ -25,7 +30,7 @@ pub(crate) fn own_name() -> String {
 }
 
 /// The path as seen from the current directory, where that is shorter.
-fn near(path: &Path) -> &Path {
+pub(crate) fn near(path: &Path) -> &Path {
     let here = std::env::current_dir().ok().and_then(|d| d.canonicalize().ok());
     here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path)
 }

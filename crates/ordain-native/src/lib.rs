@@ -9,6 +9,7 @@ pub mod gdb;
 mod inputs;
 mod observe;
 mod process;
+pub mod record;
 mod session;
 mod shared;
 mod target;

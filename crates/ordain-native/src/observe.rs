@@ -23,6 +23,10 @@ pub struct Progress {
 pub trait Observer {
     /// The search has gone on.
     fn progress(&mut self, progress: &Progress);
+    /// How long the search may go on, and how many executions it may make beyond those that are done, before it tells.
+    fn allowance(&self, _done: u64) -> (Duration, u64) {
+        (Duration::MAX, u64::MAX)
+    }
     /// A finding is being made smaller.
     fn shrinking(&mut self, _kind: Kind, _elapsed: Duration) {}
     /// Whether the check shall end as it is.

@@ -15,6 +15,7 @@
 //!
 //! All but the terminal need the feature `export`, so that tests which use the library build fast.
 
+pub mod conduct;
 #[cfg(feature = "export")]
 pub mod explain;
 #[cfg(feature = "export")]
@@ -49,7 +50,7 @@ pub use kind::{Kind, Verdict};
 pub use ordain_model::Size;
 pub use run::{Branch, Estimate, Run, Sample, Samples};
 pub use shell::quote;
-pub use source::Sources;
+pub use source::{Sources, is_own};
 pub use story::{Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting};
 pub use tell::{Facts, tell};
 #[cfg(feature = "export")]

@@ -1,4 +1,4 @@
-//! The record of a check that found something: what `ordain report` shows.
+//! The record of a check: what `ordain report` shows, and what the conductor of a suite is told.
 
 use crate::finding::{LEVEL, run_directory};
 use crate::report::Report;
@@ -7,10 +7,15 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Writes the record beside the schedules. If that fails, the schedules have failed before it, and that is told.
-pub(crate) fn keep(report: &Report, exhausted: bool, progress: Vec<Sample>, directory: &Path) {
+pub(crate) fn keep(run: &Run, directory: &Path) {
+    let _ = store::write_run(&run_directory(directory, &run.program), run);
+}
+
+/// What a check did, as data.
+pub(crate) fn run(report: &Report, exhausted: bool, interrupted: bool, progress: Vec<Sample>) -> Run {
     let began = SystemTime::now().checked_sub(report.elapsed).unwrap_or(UNIX_EPOCH);
     let seconds = report.elapsed.as_secs_f64();
-    let run = Run {
+    Run {
         version: Run::VERSION,
         program: report.name.clone(),
         ordain: env!("CARGO_PKG_VERSION").to_owned(),
@@ -27,14 +32,13 @@ pub(crate) fn keep(report: &Report, exhausted: bool, progress: Vec<Sample>, dire
         threads: report.threads,
         depth: report.depth,
         exhausted,
-        interrupted: false,
-        estimate: None,
+        interrupted,
+        estimate: report.estimate,
         wall_seconds: seconds,
         // A check runs on one thread and never waits.
         cpu_seconds: seconds,
         progress,
         path: Vec::new(),
         findings: report.findings.iter().map(|f| f.story().clone()).collect(),
-    };
-    let _ = store::write_run(&run_directory(directory, &report.name), &run);
+    }
 }

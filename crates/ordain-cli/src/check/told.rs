@@ -2,7 +2,8 @@
 
 use crate::{look, output, replay_line};
 use ordain_explore::strategy::{Bound, Kind as Strategy};
-use ordain_native::{Check, Finding, LEVEL, Report, Verdict};
+use ordain_native::record::{notes, verdict};
+use ordain_native::{Check, Finding, Report, Verdict};
 use ordain_report::terminal::{self, Next};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -60,36 +61,9 @@ pub(crate) fn next(finding: &Finding, directory: Option<&Path>) -> Next {
     next
 }
 
-/// What weakens the verdict, or what the user should know.
-pub(crate) fn notes(report: &Report) -> Vec<String> {
-    let mut notes = report.notes.clone();
-    if report.summary.threads <= 1 && report.verdict == Verdict::Verified {
-        notes.push("the program made no threads with this input, so there was nothing to explore".into());
-    }
-    notes
-}
-
 /// Notes that take the ground from under a verdict begin in capitals.
 fn is_loud(note: &str) -> bool {
     note.split_whitespace().take(2).all(|word| word.chars().all(|c| c.is_ascii_uppercase()))
-}
-
-/// The verdict in a sentence.
-pub(crate) fn verdict(report: &Report) -> String {
-    let executions = plural(report.summary.executions, "execution");
-    match report.verdict {
-        Verdict::Verified => format!("verified at level {LEVEL}: holds if the program has no data races"),
-        Verdict::NoFinding => format!("no finding at level {LEVEL}: {}", report.meaning),
-        Verdict::Finding => {
-            let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.story.kind.word()).collect();
-            if let [kind] = kinds[..] {
-                return format!("finding: {kind} (after {executions})");
-            }
-            kinds.sort_unstable();
-            kinds.dedup();
-            format!("finding: {} different ones: {} (in {executions})", report.findings.len(), kinds.join(", "))
-        }
-    }
 }
 
 fn explored(check: &Check, report: &Report) -> String {

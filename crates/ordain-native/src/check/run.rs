@@ -184,7 +184,9 @@ impl<'a> Run<'a> {
         let mut attempts = 0;
         loop {
             let left = self.check.max_time.map_or(TURN, |t| t.saturating_sub(self.started.elapsed()).min(TURN));
-            let Some(turn) = self.native.explore(&job, most - total.executions.min(most), left)? else {
+            let (time, executions) = self.observer.allowance(total.executions);
+            let executions = executions.min(most - total.executions.min(most));
+            let Some(turn) = self.native.explore(&job, executions, left.min(time))? else {
                 // What was explored is lost with the process; findings are kept.
                 total = before;
                 attempts += 1;
@@ -240,6 +242,7 @@ impl<'a> Run<'a> {
         loop {
             let (check, started, known) = (self.check, self.started, &self.noticed);
             let round = Instant::now();
+            let (time, executions) = self.observer.allowance(total.executions);
             let mut turn_over = false;
             let (outputs, visible, spin_held, timed_out) =
                 (&mut self.outputs, &mut self.visible, &mut self.spin_held, &mut self.timed_out);
@@ -267,7 +270,7 @@ impl<'a> Run<'a> {
                     *timed_out = true;
                     return ControlFlow::Break(());
                 }
-                turn_over = round.elapsed() >= TURN;
+                turn_over = round.elapsed() >= TURN.min(time) || summary.executions >= executions;
                 if turn_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             add(&mut total, &summary);

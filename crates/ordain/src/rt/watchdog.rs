@@ -37,6 +37,31 @@ fn watched() -> std::sync::MutexGuard<'static, Vec<Arc<Watched>>> {
     WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// OS threads that wait on purpose, outside of any execution.
+static WAITING: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+
+fn waiting() -> std::sync::MutexGuard<'static, Vec<u64>> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// While it lives, the calling OS thread may wait for as long as it takes.
+pub(crate) struct Undisturbed(u64);
+
+impl Undisturbed {
+    /// Begins.
+    pub(crate) fn begin() -> Self {
+        let os_thread = own_os_thread();
+        waiting().push(os_thread);
+        Self(os_thread)
+    }
+}
+
+impl Drop for Undisturbed {
+    fn drop(&mut self) {
+        waiting().retain(|os_thread| *os_thread != self.0);
+    }
+}
+
 /// Begins to watch the calling OS thread.
 pub(super) fn watch() -> Arc<Watched> {
     let os_thread = own_os_thread();
@@ -84,7 +109,7 @@ fn look() {
                 seen.push((entry, beats, time, 0));
                 continue;
             };
-            let idle = known.1 == beats && known.2 == time;
+            let idle = known.1 == beats && known.2 == time && !waiting().contains(&entry.os_thread);
             (known.1, known.2, known.3) = (beats, time, if idle { known.3 + 1 } else { 0 });
             if INTERVAL * known.3 >= PATIENCE {
                 tell_and_end(&entry);

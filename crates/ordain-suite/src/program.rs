@@ -1,0 +1,110 @@
+//! A program as a test of a suite.
+
+use crate::config::TestConfig;
+use crate::gate::Gate;
+use crate::result::{End, Trouble};
+use crate::suite::locate;
+use ordain_explore::strategy::{Bound, Kind as Strategy};
+use ordain_model::Options;
+use ordain_native::{Check, Launch, Observer, Patience, Progress, binary, record};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a finding may be made smaller.
+const SHRINK_TIME: Duration = Duration::from_secs(5);
+
+/// Checks the program while it is its turn. Schedules of findings are written to the directory.
+pub(crate) fn run(config: &TestConfig, base: &Path, directory: &Path, gate: &mut Gate) -> End {
+    let check = match prepare(config, base, directory) {
+        Ok(check) => check,
+        Err(trouble) => return End { run: None, trouble: Some(trouble) },
+    };
+    let report = check.run_watched(&mut Conducted { gate });
+    match report {
+        Ok(report) => {
+            let mut run = record::run(&check, &report);
+            // Only its turns count; processor time is that of all tests, of which it cannot have had more than its turns.
+            run.wall_seconds = gate.active().as_secs_f64();
+            run.cpu_seconds = run.cpu_seconds.min(run.wall_seconds);
+            End { run: Some(Box::new(run)), trouble: None }
+        }
+        Err(problem) => {
+            let command = ordain_native::command_line(&check.launch);
+            let help = format!("check it alone for more: ordain check -- {command}");
+            End { run: None, trouble: Some(Trouble::new(problem.to_string(), help)) }
+        }
+    }
+}
+
+/// The program's file, with what it is about to read.
+pub(crate) fn files(config: &TestConfig, base: &Path) -> Result<(binary::Binary, Vec<u8>), Trouble> {
+    let named = config.program.as_deref().unwrap_or_default();
+    // A path is seen from the file's directory; a mere name is looked up.
+    let program = if named.contains('/') { locate(base, named).into_os_string() } else { OsString::from(named) };
+    let binary = binary::inspect(&program, std::env::var_os("PATH").as_deref()).map_err(|refused| {
+        let help = miette::Diagnostic::help(&refused).map(|help| help.to_string());
+        Trouble { message: refused.to_string(), help }
+    })?;
+    let input = match &config.stdin {
+        Some(file) => std::fs::read(locate(base, file)).map_err(|error| {
+            let message = format!("cannot read {}, its standard input: {error}", file.display());
+            Trouble::new(message, "`stdin` names the file that it reads, seen from the directory of the suite's file")
+        })?,
+        None => Vec::new(),
+    };
+    Ok((binary, input))
+}
+
+fn prepare(config: &TestConfig, base: &Path, directory: &Path) -> Result<Check, Trouble> {
+    let (binary, input) = files(config, base)?;
+    Ok(Check {
+        launch: Launch {
+            program: binary.path.clone(),
+            arguments: config.args.iter().map(OsString::from).collect(),
+            environment: config.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
+            input,
+        },
+        binary,
+        options: Options {
+            kind_time: config.kind_time,
+            spurious_wakeups: config.spurious_wakeups,
+            ..ordain_native::default_options()
+        },
+        // What is left can only be told of a search that has an end.
+        strategy: config.strategy.or(Some(Strategy::Optimal)),
+        bound: config.preemption_bound.map(Bound::Preemptions),
+        seed: config.seed,
+        depth: 3,
+        max_executions: config.max_executions,
+        max_time: None,
+        mode: None,
+        keep_going: config.keep_going,
+        compare_output: config.compare_output,
+        expected_status: config.expect_status.into(),
+        patience: Patience::default(),
+        directory: Some(directory.to_owned()),
+        shrink_time: SHRINK_TIME,
+    })
+}
+
+struct Conducted<'a> {
+    gate: &'a mut Gate,
+}
+
+impl Observer for Conducted<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        let done = progress.summary.executions;
+        if self.gate.is_over(done) {
+            self.gate.pause(done, progress.findings, None);
+        }
+    }
+
+    fn allowance(&self, done: u64) -> (Duration, u64) {
+        self.gate.allowance(done)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.gate.is_stopped()
+    }
+}

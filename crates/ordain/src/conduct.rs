@@ -1,0 +1,83 @@
+//! Being conducted: in a suite, a check goes on only while it is its turn.
+
+use crate::rt::Undisturbed;
+use ordain_report::conduct::{DIRECTORY, Order, SOCKET, Told, VERSION, receive, send};
+use ordain_report::{Estimate, Run};
+use std::io::BufReader;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Whoever says when to go on.
+pub(crate) struct Conductor {
+    to: UnixStream,
+    from: BufReader<UnixStream>,
+    /// When the slice is over, by time and by executions.
+    until: (Instant, u64),
+    waited: Duration,
+    stopped: bool,
+}
+
+impl Conductor {
+    /// Connects to the conductor of a suite, if there is one, and waits for the first turn.
+    pub(crate) fn connect(check: &str) -> Option<Self> {
+        let path = std::env::var_os(SOCKET)?;
+        let to = UnixStream::connect(&path).ok()?;
+        let from = BufReader::new(to.try_clone().ok()?);
+        let mut conductor = Self { to, from, until: (Instant::now(), 0), waited: Duration::ZERO, stopped: false };
+        conductor.tell(&Told::Hello { version: VERSION, check: check.to_owned() });
+        conductor.wait(0);
+        Some(conductor)
+    }
+
+    /// Where schedules of findings are written.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        std::env::var_os(DIRECTORY).map(PathBuf::from)
+    }
+
+    /// How long the check has waited for its turns.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// Whether the slice is over.
+    pub(crate) fn is_over(&self, executions: u64) -> bool {
+        self.stopped || executions >= self.until.1 || Instant::now() >= self.until.0
+    }
+
+    /// If the slice is over, tells how far the check is and waits for the next; `true` if it shall end.
+    pub(crate) fn pause(&mut self, executions: u64, findings: usize, estimate: Option<Estimate>) -> bool {
+        if !self.stopped && self.is_over(executions) {
+            self.tell(&Told::Slice { executions, findings, estimate });
+            self.wait(executions);
+        }
+        self.stopped
+    }
+
+    /// Tells the result.
+    pub(crate) fn finish(mut self, run: Run) {
+        self.tell(&Told::Done(Box::new(run)));
+    }
+
+    fn tell(&mut self, told: &Told) {
+        // Without a conductor there is nobody to go on for.
+        self.stopped |= send(&mut self.to, told).is_err();
+    }
+
+    fn wait(&mut self, done: u64) {
+        if self.stopped {
+            return;
+        }
+        let _undisturbed = Undisturbed::begin();
+        let begin = Instant::now();
+        match receive(&mut self.from) {
+            Ok(Some(Order::Go { milliseconds, executions })) => {
+                let (now, day) = (Instant::now(), Duration::from_secs(86_400));
+                let time = Duration::from_millis(milliseconds).min(day);
+                self.until = (now + time, done.saturating_add(executions));
+            }
+            Ok(Some(Order::Stop) | None) | Err(_) => self.stopped = true,
+        }
+        self.waited += begin.elapsed();
+    }
+}
