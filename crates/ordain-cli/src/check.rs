@@ -21,7 +21,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(crate) use told::{plural, rate, story};
+pub(crate) use told::{next, plural, rate, story, story_without_timeline};
 
 /// Longer inputs are refused.
 const MOST_INPUT: u64 = 1 << 30;

@@ -23,6 +23,7 @@ pub mod html;
 #[cfg(feature = "export")]
 pub mod junit;
 mod kind;
+pub mod narrate;
 #[cfg(feature = "export")]
 pub mod perfetto;
 #[cfg(feature = "export")]

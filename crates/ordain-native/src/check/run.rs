@@ -393,7 +393,7 @@ impl<'a> Run<'a> {
         Ok((total, result))
     }
 
-    fn report(mut self, summary: Summary, coverage: Option<Coverage>, departed: Option<String>) -> Report {
+    pub(super) fn report(mut self, summary: Summary, coverage: Option<Coverage>, departed: Option<String>) -> Report {
         // A few calls are little for a program in which others would be hidden.
         let few = if self.check.binary.rust { 2 * summary.threads } else { 0 };
         let blind = summary.threads > 1 && self.visible <= few;
