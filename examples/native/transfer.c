@@ -28,17 +28,11 @@ static void *save(void *unused) {
     return unused;
 }
 
-static void *spend(void *unused) {
-    transfer(&savings, &current, 20);
-    return unused;
-}
-
 int main(void) {
-    pthread_t saver, spender;
+    pthread_t saver;
     pthread_create(&saver, NULL, save, NULL);
-    pthread_create(&spender, NULL, spend, NULL);
+    transfer(&savings, &current, 20);
     pthread_join(saver, NULL);
-    pthread_join(spender, NULL);
     printf("savings %d, current %d\n", savings.balance, current.balance);
     return 0;
 }

@@ -16,6 +16,7 @@
 
 extern crate alloc;
 
+pub mod estimate;
 mod fingerprint;
 pub mod plan;
 mod reversal;

@@ -1,8 +1,10 @@
 //! The loop: plan, run, learn.
 
+use crate::estimate::Path;
 use crate::plan::{Plan, Target};
 use core::ops::ControlFlow;
-use ordain_model::{End, Execution};
+use alloc::vec::Vec;
+use ordain_model::{End, Execution, Transition};
 
 /// What it means that a strategy has nothing left to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,12 @@ pub trait Strategy {
     fn learn(&mut self, execution: &Execution);
     /// What it means that nothing is left.
     fn coverage(&self) -> Coverage;
+    /// The path that it is on; `None` if it has none, or nothing is left.
+    fn path(&self) -> Option<Path<'_>> {
+        None
+    }
+    /// Adds the transitions that are scheduled from a state of the path, by its depth, and not yet taken.
+    fn scheduled(&self, _depth: usize, _out: &mut Vec<Transition>) {}
     /// Forgets what it has explored and begins again.
     fn restart(&mut self);
 }

@@ -130,6 +130,16 @@ impl Trees {
         head
     }
 
+    /// The first transitions of the trees on a list.
+    pub(crate) fn heads(&self, root: Head) -> impl Iterator<Item = Transition> + '_ {
+        let mut at = root;
+        core::iter::from_fn(move || {
+            let node = self.nodes.get(at as usize)?;
+            at = node.sibling;
+            Some(node.transition)
+        })
+    }
+
     /// Takes the first tree off a list: its transition, operation, and the list of its subtrees.
     pub(crate) fn take_first(&mut self, root: &mut Head) -> Option<(Transition, Operation, Head)> {
         if *root == NO_TREE {

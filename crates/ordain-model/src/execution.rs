@@ -218,6 +218,20 @@ impl Execution {
         s.first_access as usize..(s.first_access + s.access_count) as usize
     }
 
+    /// The word that each accessed object had after the access, parallel to [`Execution::accesses`].
+    pub fn words_after(&self, out: &mut Vec<u64>) {
+        let mut words: Vec<u64> = self.state.words.clone();
+        out.clear();
+        out.resize(self.accesses.len(), 0);
+        for (place, access) in self.accesses.iter().enumerate().rev() {
+            if *access != Access::EVERYTHING {
+                let word = &mut words[access.object().index()];
+                out[place] = *word;
+                *word = self.before[place];
+            }
+        }
+    }
+
     fn watching(&self, step: usize) -> Option<&Watching> {
         let place = self.watching.binary_search_by_key(&(step as u32), |w| w.step).ok()?;
         Some(&self.watching[place])

@@ -415,6 +415,19 @@ impl Operation {
         }
     }
 
+    /// Whether the front end decides the word that the object has afterwards: the value of a cell, the state of a descriptor.
+    pub fn is_valued_outside(&self) -> bool {
+        matches!(
+            self,
+            Self::Load { .. }
+                | Self::Store { .. }
+                | Self::Update { .. }
+                | Self::CompareExchange { .. }
+                | Self::Await { .. }
+                | Self::Poll { .. }
+        )
+    }
+
     /// Whether the operation may end without being served although it waits: its time is over, or the wake-up is spurious.
     pub fn may_give_up(&self) -> bool {
         self.wait() == Some(Wait::Timed) || matches!(self, Self::Woken { .. } | Self::Park { .. })

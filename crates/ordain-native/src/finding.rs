@@ -172,7 +172,10 @@ impl Words for NativeWords<'_> {
             return None;
         }
         let locations = self.symbols.as_ref()?.borrow_mut().locate(site.0 - 1);
-        let place = locations.iter().find(|l| l.line.is_some()).or(locations.first())?;
+        // Where headers of a library were inlined, whoever called them is more telling.
+        let known = || locations.iter().filter(|l| l.line.is_some());
+        let own = |l: &&Location| l.file.as_ref().is_some_and(|file| ordain_report::is_own(&file.to_string_lossy()));
+        let place = known().find(own).or_else(|| known().next()).or(locations.first())?;
         Some(match (&place.file, place.line) {
             (Some(file), Some(line)) => describe::Place { file: file.display().to_string(), line, column: 0 },
             _ => describe::Place { file: place.to_string(), ..Default::default() },

@@ -49,7 +49,7 @@ pub use kind::{Kind, Verdict};
 pub use ordain_model::Size;
 pub use run::{Branch, Estimate, Run, Sample, Samples};
 pub use shell::quote;
-pub use source::Sources;
+pub use source::{Sources, is_own};
 pub use story::{Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting};
 pub use tell::{Facts, tell};
 #[cfg(feature = "export")]

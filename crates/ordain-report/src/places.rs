@@ -1,21 +1,14 @@
 //! Where a finding is: the one place that it is called by, and what it has to do with.
 
 use crate::plain;
+use crate::source::is_own;
 use crate::story::{Place, Story};
-
-/// Directories of sources that are not the user's.
-const FOREIGN: [&str; 6] = ["/rustc/", "/usr/", "/.cargo/registry/", "/.cargo/git/", "/.rustup/", "/glibc"];
-
-/// Whether the place may be in the user's own sources.
-pub(crate) fn is_own(place: &Place) -> bool {
-    !FOREIGN.iter().any(|directory| place.file.contains(directory))
-}
 
 /// The place that a finding is called by: where the thread is that ended the execution, else its last step, else where
 /// the first thread of the circle waits, else any place that is known. The user's own sources come first.
 pub(crate) fn primary(story: &Story) -> Option<&Place> {
     let all = || candidates(story);
-    all().find(|place| is_own(place)).or_else(|| all().next())
+    all().find(|place| is_own(&place.file)).or_else(|| all().next())
 }
 
 fn candidates(story: &Story) -> impl Iterator<Item = &Place> {

@@ -64,6 +64,66 @@ pub struct Estimate {
     pub low: f64,
     /// The upper end.
     pub high: f64,
+    /// How many of them have been made.
+    #[serde(default)]
+    pub done: u64,
+}
+
+impl Estimate {
+    /// An estimate whose numbers are natural logarithms.
+    pub fn from_ln(ln: f64, low: f64, high: f64, done: u64) -> Self {
+        let log10 = |ln: f64| ln / std::f64::consts::LN_10;
+        Self { log10: log10(ln), low: log10(low), high: log10(high), done }
+    }
+
+    /// The share that is explored, as a logarithm to base 10: the best guess, and the ends of its interval.
+    pub fn share(&self) -> (f64, f64, f64) {
+        let done = (self.done.max(1) as f64).log10();
+        let share = |total: f64| (done - total).min(0.0);
+        (share(self.log10), share(self.high), share(self.low))
+    }
+
+    /// What is explored, in words: `about 37 % (28–49 %) of an estimated 2.1 × 10^5 classes`.
+    pub fn in_words(&self, things: &str) -> String {
+        let (share, low, high) = self.share();
+        let total = number(self.log10);
+        if share < -4.0 {
+            return format!("about {} of an estimated {total} {things}", number(share));
+        }
+        let percent = |share: f64| percent(10f64.powf(share));
+        let (low, high) = (percent(low), percent(high));
+        let interval = if low == high { String::new() } else { format!(" ({low}–{high} %)") };
+        format!("about {} %{interval} of an estimated {total} {things}", percent(share))
+    }
+}
+
+/// A share in percent, with as many digits as are worth something.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        p if p >= 99.95 => "100".into(),
+        p if p >= 10.0 => format!("{p:.0}"),
+        p if p >= 1.0 => format!("{p:.1}"),
+        p if p >= 0.1 => format!("{p:.2}"),
+        p => format!("{p:.3}"),
+    }
+}
+
+/// A number given by its logarithm to base 10, in few digits: `1680`, `2.1 × 10^5`, `10^13863`.
+pub fn number(log10: f64) -> String {
+    if !log10.is_finite() {
+        return "unknown".into();
+    }
+    if (0.0..4.0).contains(&log10) {
+        return format!("{:.0}", 10f64.powf(log10));
+    }
+    let exponent = log10.floor();
+    let leading = 10f64.powf(log10 - exponent);
+    if exponent.abs() >= 100.0 {
+        return format!("10^{log10:.0}");
+    }
+    let leading = format!("{leading:.1}");
+    if leading == "10.0" { format!("1.0 × 10^{}", exponent + 1.0) } else { format!("{leading} × 10^{exponent}") }
 }
 
 /// How far a check was at some moment.
@@ -137,6 +197,19 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn estimates_read_well() {
+        let words = |total: f64, low: f64, high: f64, done: u64| {
+            Estimate::from_ln(total.ln(), low.ln(), high.ln(), done).in_words("classes")
+        };
+        assert_eq!(words(2.1e5, 1.6e5, 2.8e5, 77_700), "about 37 % (28–49 %) of an estimated 2.1 × 10^5 classes");
+        assert_eq!(words(1680.0, 1680.0, 1680.0, 400), "about 24 % of an estimated 1680 classes");
+        assert_eq!(words(1e6, 1e6, 2e6, 999_999), "about 100 % (50–100 %) of an estimated 1.0 × 10^6 classes");
+        assert_eq!(words(1e9, 1e8, 1e10, 1000), "about 1.0 × 10^-6 of an estimated 1.0 × 10^9 classes");
+        let huge = Estimate::from_ln(13_863.0 * std::f64::consts::LN_10, 0.0, 40_000.0, 10);
+        assert_eq!(huge.in_words("classes"), "about 10^-13862 of an estimated 10^13863 classes");
+    }
 
     #[test]
     fn samples_stay_few_and_reach_to_the_end() {

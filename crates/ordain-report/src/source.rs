@@ -9,6 +9,14 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+/// Directories of sources that are not the user's.
+const FOREIGN: [&str; 6] = ["/rustc/", "/usr/", "/.cargo/registry/", "/.cargo/git/", "/.rustup/", "/glibc"];
+
+/// Whether a file may be one of the user's own sources.
+pub fn is_own(file: &str) -> bool {
+    !FOREIGN.iter().any(|directory| file.contains(directory))
+}
+
 /// Larger files are not shown.
 const MOST_BYTES: u64 = 16 << 20;
 /// Longer lines are cut.

@@ -209,7 +209,10 @@ impl Teller<'_> {
 
     fn tell_thread(&self, thread: ThreadId, culprit: Option<ThreadId>) -> Thread {
         let pending = self.execution.pending.iter().find(|p| p.thread == thread);
-        let doing = pending.filter(|p| p.op != Operation::End).map(|p| describe::operation(self.words, &p.op));
+        let doing = pending.filter(|p| p.op != Operation::End).map(|p| match p.op {
+            Operation::Woken { queue, .. } => format!("be woken from {}", self.words.object(queue)),
+            op => describe::operation(self.words, &op),
+        });
         Thread {
             name: self.words.names().thread_name(thread),
             given: self.words.given(thread),

@@ -10,7 +10,8 @@ pub use ordain_explore::strategy::Kind as Strategy;
 use ordain_explore::strategy::{Bound, Bounded};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Preemptions, Summary, Target, search, shrink};
 use ordain_model::{End, Options};
-use ordain_report::{Sample, Samples, Shrunk};
+use ordain_explore::estimate::{Effort, Estimate as Total, Forecast, Foresight};
+use ordain_report::{Estimate, Sample, Samples, Shrunk};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ const DEFAULT_SAMPLES: u64 = 10_000;
 const BEGINNING: usize = 1_000;
 /// Executions between samples of how a check goes.
 const SAMPLED: u64 = 1024;
+/// Time between estimates of how much there is.
+const FORESEEN: Duration = Duration::from_secs(1);
 /// More findings than this are counted, not kept.
 const MOST_FINDINGS: usize = 100;
 
@@ -255,6 +258,13 @@ impl Check {
     }
 }
 
+/// The program as a target of searches, for measuring them.
+#[doc(hidden)]
+pub fn target(program: impl Fn() + 'static) -> impl Target {
+    rt::install_hook();
+    Executor::new(Options::default(), 256 * 1024, Rc::new(program))
+}
+
 /// A check that runs.
 struct Run<'a> {
     check: &'a Check,
@@ -306,25 +316,32 @@ impl Run<'_> {
         }
         let mut interrupted = false;
         let mut progress = Samples::default();
-        let mut sample = |elapsed: Duration, executions, findings| {
-            progress.add(Sample { seconds: elapsed.as_secs_f64(), executions, findings, estimate: None });
+        let mut sample = |elapsed: Duration, executions, findings, estimate| {
+            progress.add(Sample { seconds: elapsed.as_secs_f64(), executions, findings, estimate });
         };
+        let mut foresight = Foresight::default();
+        let exhaustive = !self.strategy.samples() && self.check.bound.is_none();
+        // What had been done, and when, at the last forecast.
+        let mut foreseen = (total, Instant::now());
         // The search is left at each finding, because confirming one runs the program again, and taken up behind it.
         loop {
             let found = RefCell::new(None);
-            let mut spun = false;
+            let (mut spun, mut due) = (false, false);
             let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
             let summary = search(&mut watch, &mut *strategy, &mut |target, summary| {
                 spun |= target.execution().spin_held;
+                if exhaustive {
+                    foresight.hear(target.execution());
+                }
                 let runs = skip + summary.executions + summary.blocked;
                 let over = runs >= most || max_time.is_some_and(|most| elapsed(&conductor) >= most);
-                let (executions, findings) = (total.executions + summary.executions, report.findings.len());
+                let executions = total.executions + summary.executions;
+                due = conductor.as_ref().is_some_and(|c| c.is_over(executions));
                 if runs.is_multiple_of(SAMPLED) {
-                    sample(elapsed(&conductor), executions, findings);
+                    sample(elapsed(&conductor), executions, report.findings.len(), None);
+                    due |= exhaustive && foreseen.1.elapsed() >= FORESEEN;
                 }
-                let over = over || found.borrow().is_some();
-                interrupted = !over && conductor.as_mut().is_some_and(|c| c.pause(executions, findings, || None));
-                if over || interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if over || due || found.borrow().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             report.spun |= spun;
             total.executions += summary.executions;
@@ -334,6 +351,20 @@ impl Run<'_> {
             total.depth = total.depth.max(summary.depth);
             total.exhausted = summary.exhausted;
             skip = total.executions + total.blocked;
+            let over = skip >= most || max_time.is_some_and(|most| elapsed(&conductor) >= most);
+            if due && !over && !total.exhausted && found.borrow().is_none() {
+                let effort = Effort::beside(total.executions - foreseen.0.executions, total.steps - foreseen.0.steps);
+                let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
+                let forecast = forecast(&mut foresight, &mut watch, &mut *strategy, &mut total, effort, &mut report);
+                foreseen = (total, Instant::now());
+                sample(elapsed(&conductor), total.executions, report.findings.len(), forecast);
+                let told = conductor.as_mut();
+                interrupted = told.is_some_and(|c| c.pause(total.executions, report.findings.len(), forecast));
+                skip = total.executions + total.blocked;
+                if found.borrow().is_none() && !interrupted {
+                    continue;
+                }
+            }
             let Some(noticed) = found.into_inner() else { break };
             report.failing += 1;
             let invalid = matches!(noticed.kind, FindingKind::Nondeterminism);
@@ -351,19 +382,36 @@ impl Run<'_> {
             // The budget may have been just enough.
             total.exhausted = strategy.plan().is_none();
         }
+        if exhaustive && !total.exhausted && report.findings.is_empty() {
+            let found = RefCell::new(None);
+            let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
+            let effort = Effort::at_the_end(total.executions, total.steps);
+            let mut done = total;
+            forecast(&mut foresight, &mut watch, &mut *strategy, &mut done, effort, &mut report);
+            if let Some(noticed) = found.into_inner() {
+                // It looked into what was left, and found something there.
+                report.failing += 1;
+                let finding = self.confirm(noticed, 1);
+                report.findings.push(finding);
+            }
+        }
         (report.executions, report.blocked, report.steps) = (total.executions, total.blocked, total.steps);
         (report.threads, report.depth) = (total.threads, total.depth);
         report.elapsed = elapsed(&conductor);
-        let exhaustive = total.exhausted && strategy.coverage() == Coverage::Everything;
+        let verified = total.exhausted && strategy.coverage() == Coverage::Everything;
         report.bound_reached = total.exhausted && strategy.coverage() == Coverage::Bound;
         report.verdict = if !report.findings.is_empty() {
             Verdict::Finding
-        } else if exhaustive {
+        } else if verified {
             Verdict::Verified
         } else {
             Verdict::NoFinding
         };
-        sample(report.elapsed, total.executions, report.findings.len());
+        if verified {
+            let all = (total.executions as f64).ln();
+            report.estimate = Some(Estimate::from_ln(all, all, all, total.executions));
+        }
+        sample(report.elapsed, total.executions, report.findings.len(), report.estimate);
         let run = record::run(&report, total.exhausted, interrupted, progress.done());
         if let Some(directory) = self.check.directory.as_deref().filter(|_| !report.findings.is_empty()) {
             record::keep(&run, directory);
@@ -417,6 +465,7 @@ impl Run<'_> {
             elapsed: Duration::ZERO,
             spun: false,
             bound_reached: false,
+            estimate: None,
             options: self.check.options,
         }
     }
@@ -530,6 +579,28 @@ impl Run<'_> {
         }
         report
     }
+}
+
+/// Estimates how many executions there are in all, and runs the program in a few random orders for that.
+fn forecast(
+    foresight: &mut Foresight,
+    watch: &mut Watch<'_>,
+    strategy: &mut dyn ordain_explore::Strategy,
+    total: &mut Summary,
+    effort: Effort,
+    report: &mut Report,
+) -> Option<Estimate> {
+    let found = watch.found;
+    let mut look =
+        |_: &mut Watch<'_>| if found.borrow().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    match foresight.forecast(watch, strategy, total.executions, effort, &mut look) {
+        Forecast::Estimate(Some(Total { ln, low, high, done })) => {
+            report.estimate = Some(Estimate::from_ln(ln, low, high, done));
+        }
+        Forecast::Estimate(None) | Forecast::Broken => {}
+        Forecast::Restarted => *total = Summary { executions: 0, blocked: 0, ..*total },
+    }
+    report.estimate
 }
 
 /// What an execution showed, before it is confirmed and described.

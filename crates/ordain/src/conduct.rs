@@ -40,15 +40,15 @@ impl Conductor {
         self.waited
     }
 
+    /// Whether the slice is over.
+    pub(crate) fn is_over(&self, executions: u64) -> bool {
+        self.stopped || executions >= self.until.1 || Instant::now() >= self.until.0
+    }
+
     /// If the slice is over, tells how far the check is and waits for the next; `true` if it shall end.
-    pub(crate) fn pause(
-        &mut self,
-        executions: u64,
-        findings: usize,
-        estimate: impl FnOnce() -> Option<Estimate>,
-    ) -> bool {
-        if !self.stopped && (executions >= self.until.1 || Instant::now() >= self.until.0) {
-            self.tell(&Told::Slice { executions, findings, estimate: estimate() });
+    pub(crate) fn pause(&mut self, executions: u64, findings: usize, estimate: Option<Estimate>) -> bool {
+        if !self.stopped && self.is_over(executions) {
+            self.tell(&Told::Slice { executions, findings, estimate });
             self.wait(executions);
         }
         self.stopped

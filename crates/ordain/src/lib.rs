@@ -52,6 +52,8 @@ pub mod sync;
 pub mod thread;
 pub mod time;
 
+#[doc(hidden)]
+pub use check::target;
 pub use check::{Check, Strategy, check};
 pub use finding::{Finding, FindingKind};
 /// Makes a function a test that checks it: every inequivalent schedule of its body is explored.
@@ -82,7 +84,7 @@ pub use finding::{Finding, FindingKind};
 /// ```
 ///
 pub use ordain_macros::test;
-pub use report::{Report, Verdict};
+pub use report::{Estimate, Report, Verdict};
 
 /// Picks a number below `n`, and explores every pick: data nondeterminism.
 ///

@@ -33,7 +33,7 @@ pub(crate) fn run(report: &Report, exhausted: bool, interrupted: bool, progress:
         depth: report.depth,
         exhausted,
         interrupted,
-        estimate: None,
+        estimate: report.estimate,
         wall_seconds: seconds,
         // A check runs on one thread and never waits.
         cpu_seconds: seconds,

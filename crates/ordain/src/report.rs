@@ -2,7 +2,7 @@
 
 use crate::finding::Finding;
 use ordain_model::Options;
-pub use ordain_report::Verdict;
+pub use ordain_report::{Estimate, Verdict};
 use std::fmt;
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// How long it took.
     pub elapsed: Duration,
+    /// How many executions an exhaustive search makes in all, as far as can be told.
+    pub estimate: Option<Estimate>,
     pub(crate) spun: bool,
     pub(crate) bound_reached: bool,
     pub(crate) options: Options,
@@ -65,6 +67,11 @@ impl fmt::Display for Report {
                     f,
                     "no finding within the bound, in {executions} executions; schedules beyond it were not explored"
                 )?;
+            }
+            Verdict::NoFinding if self.estimate.is_some() => {
+                let things = if self.strategy == "dfs" { "schedules" } else { "classes" };
+                let explored = self.estimate.map(|e| e.in_words(things)).unwrap_or_default();
+                write!(f, "no finding in {executions} executions; {explored} explored")?;
             }
             Verdict::NoFinding => {
                 write!(f, "no finding in {executions} executions; not every class of schedules was explored")?;

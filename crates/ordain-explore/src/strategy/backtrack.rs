@@ -3,6 +3,7 @@
 //! Each state on the current path has a list of transitions to take from it. They differ in the rule that adds to it when
 //! a race is found. A run in which everything enabled is asleep is cut: what follows is covered elsewhere.
 
+use crate::estimate::Path;
 use crate::plan::{Pick, Plan, Planned, Policy};
 use crate::reversal::{Reversals, Sequence, Which};
 use crate::trace::Trace;
@@ -105,6 +106,21 @@ impl Backtrack {
             return None;
         }
         Some(Plan::new(&self.prefix, &mut self.policy))
+    }
+
+    pub(super) fn path(&self) -> Option<Path<'_>> {
+        if self.finished || self.nodes.is_empty() {
+            return None;
+        }
+        let sleep = self.nodes[..=self.kept].iter().map(|n| n.sleep.as_slice()).collect();
+        Some(Path { prefix: &self.prefix, kept: self.kept, sleep, reduces: true, samples: 0 })
+    }
+
+    pub(super) fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
+        let Some(node) = self.nodes.get(depth) else { return };
+        let taken = self.prefix.get(depth).map(|p| p.transition);
+        let left = node.backtrack.iter().filter(|t| !node.sleep.iter().any(|s| s.transition == **t));
+        out.extend(left.filter(|t| taken != Some(**t)));
     }
 
     /// Learns from an execution; `add` is called for each reversal.

@@ -1,9 +1,11 @@
 //! Plain depth-first search: every schedule, whatever is independent. The oracle for everything else.
 
+use crate::estimate::Path;
 use crate::plan::{Pick, Plan, Planned, Policy};
 use crate::search::{Coverage, Strategy};
+use crate::wakeup::Sleeper;
 use alloc::vec::Vec;
-use ordain_model::{Arbiter, Execution, Transition};
+use ordain_model::{Access, Arbiter, Execution, Footprint, Transition};
 
 /// Takes the first enabled transition and remembers what else was enabled.
 #[derive(Default)]
@@ -28,6 +30,8 @@ pub struct Dfs {
     prefix: Vec<Planned>,
     policy: Remember,
     finished: bool,
+    /// What was done beside the path, at each of its states.
+    done: Vec<Vec<Sleeper>>,
 }
 
 impl Strategy for Dfs {
@@ -49,10 +53,24 @@ impl Strategy for Dfs {
                     self.prefix.push(Planned { transition: s.transition(), op: Some(s.op) });
                 }
                 self.prefix.push(Planned { transition: next, op: None });
+                self.done.resize_with(depth + 1, Vec::new);
+                let footprint = Footprint::from_slice(&[Access::EVERYTHING]);
+                self.done[depth].push(Sleeper { transition: taken, footprint });
                 return;
             }
         }
         self.finished = true;
+    }
+
+    fn path(&self) -> Option<Path<'_>> {
+        let kept = self.prefix.len().checked_sub(1).filter(|_| !self.finished)?;
+        let sleep = self.done[..=kept].iter().map(Vec::as_slice).collect();
+        Some(Path { prefix: &self.prefix, kept, sleep, reduces: false, samples: 0 })
+    }
+
+    fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
+        let (Some(enabled), Some(taken)) = (self.policy.enabled.get(depth), self.prefix.get(depth)) else { return };
+        out.extend(enabled.iter().skip_while(|t| **t != taken.transition).skip(1));
     }
 
     fn restart(&mut self) {

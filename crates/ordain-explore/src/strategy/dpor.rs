@@ -6,11 +6,13 @@
 //! sleeper need not cover the reversed order.)
 
 use super::backtrack::{Backtrack, Node, is_initial};
+use crate::estimate::Path;
 use crate::plan::Plan;
 use crate::reversal::{Sequence, Which};
 use crate::search::{Coverage, Strategy};
 use crate::trace::Trace;
-use ordain_model::Execution;
+use alloc::vec::Vec;
+use ordain_model::{Execution, Transition};
 
 /// Classic DPOR with sleep sets.
 #[derive(Default)]
@@ -36,6 +38,14 @@ impl Strategy for Dpor {
 
     fn learn(&mut self, execution: &Execution) {
         self.0.learn(execution, Which::UpToSecond, add);
+    }
+
+    fn path(&self) -> Option<Path<'_>> {
+        self.0.path()
+    }
+
+    fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
+        self.0.scheduled(depth, out);
     }
 
     fn restart(&mut self) {

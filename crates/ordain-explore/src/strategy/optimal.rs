@@ -4,13 +4,14 @@
 //! races reversed as in [`crate::reversal`], so that operations may block and have several outcomes. Each complete execution
 //! is searched for reversals; each that no sleeper covers goes into the wakeup tree of the state before its first event.
 
+use crate::estimate::Path;
 use crate::plan::{Lowest, Plan, Planned};
 use crate::reversal::{Reversals, Which};
 use crate::search::{Coverage, Strategy};
 use crate::trace::Trace;
 use crate::wakeup::{Head, NO_TREE, Sleeper, Trees, is_covered};
 use alloc::vec::Vec;
-use ordain_model::{Execution, Footprint};
+use ordain_model::{Execution, Footprint, Transition};
 
 /// A state on the current path.
 struct Node {
@@ -142,6 +143,18 @@ impl Strategy for Optimal {
             }
         });
         self.backtrack(execution);
+    }
+
+    fn path(&self) -> Option<Path<'_>> {
+        if self.finished || self.nodes.is_empty() {
+            return None;
+        }
+        let sleep = self.nodes[..=self.kept.min(self.nodes.len() - 1)].iter().map(|n| n.sleep.as_slice()).collect();
+        Some(Path { prefix: &self.prefix, kept: self.kept, sleep, reduces: true, samples: 0 })
+    }
+
+    fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
+        out.extend(self.nodes.get(depth).into_iter().flat_map(|n| self.trees.heads(n.tree)));
     }
 
     fn restart(&mut self) {

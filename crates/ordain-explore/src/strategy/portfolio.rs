@@ -3,9 +3,11 @@
 //! Every second execution is the optimal search's; the others go round the samplers. It ends when the optimal search does.
 
 use super::{Optimal, Pct, Pos, Random, Urw};
+use crate::estimate::Path;
 use crate::plan::Plan;
 use crate::search::{Coverage, Strategy};
-use ordain_model::Execution;
+use alloc::vec::Vec;
+use ordain_model::{Execution, Transition};
 
 /// Optimal search interleaved with sampling.
 pub struct Portfolio {
@@ -16,6 +18,8 @@ pub struct Portfolio {
     urw: Urw,
     random: Random,
     turn: usize,
+    /// Executions of the samplers, since the search began.
+    samples: u64,
 }
 
 /// The turns; the optimal search has every second.
@@ -32,6 +36,7 @@ impl Portfolio {
             urw: Urw::new(seed),
             random: Random::new(seed),
             turn: 0,
+            samples: 0,
         }
     }
 
@@ -57,11 +62,21 @@ impl Strategy for Portfolio {
 
     fn learn(&mut self, execution: &Execution) {
         self.current().learn(execution);
+        self.samples += u64::from(!self.turn.is_multiple_of(2));
         self.turn += 1;
+    }
+
+    fn path(&self) -> Option<Path<'_>> {
+        Some(Path { samples: self.samples, ..self.optimal.path()? })
+    }
+
+    fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
+        self.optimal.scheduled(depth, out);
     }
 
     fn restart(&mut self) {
         self.optimal.restart();
+        self.samples = 0;
         self.turn += 1;
     }
 

@@ -1,0 +1,33 @@
+//! Hashing for tables that nobody attacks: keys are hashes already.
+
+use core::hash::{BuildHasherDefault, Hasher};
+
+/// A table whose keys are hashes.
+pub(super) type Map<T> = hashbrown::HashMap<u64, T, BuildHasherDefault<Plain>>;
+
+/// Takes a number as its own hash.
+#[derive(Default)]
+pub(super) struct Plain(u64);
+
+impl Hasher for Plain {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = mix(self.0, u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+}
+
+/// Mixes a value into a hash.
+#[inline]
+pub(super) fn mix(hash: u64, value: u64) -> u64 {
+    let product = u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * u128::from(value ^ 0xd6e8_feb8_6659_fd93 ^ hash.rotate_left(32));
+    (product >> 64) as u64 ^ product as u64 ^ value.rotate_left(17)
+}

@@ -1,0 +1,256 @@
+//! How much is left: how many executions an exhaustive search will make in all.
+//!
+//! Two ways to tell. [`Foresight`] learns what threads do and counts the classes that are left, which is right from early
+//! on for most programs; it is what users see. [`Backtracks`] are the estimators of the literature (Šimša, "Systematic and
+//! Scalable Testing of Concurrent Programs", and the report it builds on), which look at the shape of the explored tree only;
+//! they can also be computed from an exploration trace ([`trace`]).
+//!
+//! All numbers are natural logarithms: there may be more executions than numbers can hold.
+
+mod count;
+mod fit;
+mod hash;
+mod numbers;
+mod promise;
+mod sketch;
+pub mod trace;
+mod tree;
+
+pub use fit::{Fit, Progression};
+pub use tree::{Backtracks, Expectation, Measure, Method, Technique};
+
+use crate::plan::{Planned, Target};
+use crate::rng::Rng;
+use crate::search::Strategy;
+use crate::strategy::Kind;
+use crate::wakeup::Sleeper;
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+use count::Counter;
+use numbers::{add_logs, ln};
+use ordain_model::Execution;
+use promise::Promise;
+use sketch::Sketch;
+
+/// The path of a search, and what is covered beside it.
+pub struct Path<'a> {
+    pub(crate) prefix: &'a [Planned],
+    /// How many steps of the prefix have been executed.
+    pub(crate) kept: usize,
+    /// The sleepers at each state up to there. At the last one, what was done there last is among them.
+    pub(crate) sleep: Vec<&'a [Sleeper]>,
+    /// Whether independent steps commute.
+    pub(crate) reduces: bool,
+    /// Executions that did not belong to the search.
+    pub(crate) samples: u64,
+}
+
+/// How many executions there are in all, as natural logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The best guess.
+    pub ln: f64,
+    /// The lower end of an interval that should hold the number nine times out of ten.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// How many of them have been made.
+    pub done: u64,
+}
+
+impl Estimate {
+    /// A number that is known.
+    pub fn exact(executions: u64) -> Self {
+        let ln = ln(executions as f64);
+        Self { ln, low: ln, high: ln, done: executions }
+    }
+}
+
+/// How much a forecast may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Executions in random orders.
+    pub probes: u64,
+    /// Imagined states to look at.
+    pub work: u64,
+}
+
+impl Effort {
+    /// A few hundredths of what the search has cost since the last forecast.
+    pub fn beside(executions: u64, steps: u64) -> Self {
+        Self { probes: (executions / 32).clamp(4, 64), work: (steps / 64).clamp(5_000, 300_000) }
+    }
+
+    /// For the last word on a search: it may cost more.
+    pub fn at_the_end(executions: u64, steps: u64) -> Self {
+        Self { probes: (executions / 8).clamp(4, 200), work: (steps / 16).clamp(5_000, 600_000) }
+    }
+}
+
+/// What a forecast came to.
+#[derive(Clone, Copy, Debug)]
+pub enum Forecast {
+    /// An estimate, if there can be one.
+    Estimate(Option<Estimate>),
+    /// An execution taught that the search rests on a wrong assumption; it begins again.
+    Restarted,
+    /// Whoever looked on broke off.
+    Broken,
+}
+
+/// Counts that are made to learn how far they differ.
+const REPLICAS: usize = 6;
+/// Longer executions are not foreseen: it would take too long.
+const LONGEST: usize = 50_000;
+/// Of the first executions, all are learned from; later of one in [`RARELY`].
+const ALL_OF: u64 = 64;
+const RARELY: u64 = 32;
+
+/// Foresees how many executions there are.
+#[derive(Default)]
+pub struct Foresight {
+    sketch: Sketch,
+    promise: Promise,
+    heard: u64,
+    counts: u64,
+    probes: u64,
+    /// The last estimate, and how much estimates change from one to the next.
+    last: Option<f64>,
+    drift: f64,
+}
+
+impl Foresight {
+    /// Hears of an execution of the search, and learns from it if it is time.
+    #[inline]
+    pub fn hear(&mut self, execution: &Execution) {
+        self.heard += 1;
+        if self.heard <= ALL_OF || self.heard.is_multiple_of(RARELY) {
+            self.learn(execution);
+        }
+    }
+
+    /// Learns from an execution.
+    pub fn learn(&mut self, execution: &Execution) {
+        if execution.steps.len() <= LONGEST {
+            self.sketch.learn(execution);
+        }
+    }
+
+    /// How many times the program was run in random orders.
+    pub fn probes(&self) -> u64 {
+        self.probes
+    }
+
+    /// Forgets the estimates, not the program: the search begins again.
+    pub fn restart(&mut self) {
+        (self.last, self.drift) = (None, 0.0);
+    }
+
+    /// Runs the program in random orders, to see what its threads do then. `look` sees each execution and may break off.
+    pub fn probe<T: Target + ?Sized>(
+        &mut self,
+        target: &mut T,
+        count: u64,
+        look: &mut dyn FnMut(&mut T) -> ControlFlow<()>,
+    ) {
+        for _ in 0..count {
+            let number = self.probes as usize;
+            self.probes += 1;
+            let kind = [Kind::Random, Kind::Pct, Kind::Pos, Kind::Urw][number % 4];
+            let mut strategy = kind.make(self.probes, 1 + number / 4 % 3);
+            let Some(mut plan) = strategy.plan() else { return };
+            target.run(&mut plan);
+            self.learn(target.execution());
+            if look(target).is_break() {
+                return;
+            }
+        }
+    }
+
+    /// Runs the program a few times in random orders and estimates how many executions a search makes in all that has made `executions` so
+    /// far. `look` sees each execution and may break off.
+    pub fn forecast<T: Target>(
+        &mut self,
+        target: &mut T,
+        strategy: &mut dyn Strategy,
+        executions: u64,
+        effort: Effort,
+        look: &mut dyn FnMut(&mut T) -> ControlFlow<()>,
+    ) -> Forecast {
+        if strategy.path().is_none() {
+            return Forecast::Estimate(None);
+        }
+        let (mut learned, mut broken) = (false, false);
+        self.probe(target, effort.probes, &mut |target| {
+            learned = target.execution().learned;
+            broken = look(target).is_break();
+            if learned || broken { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if learned {
+            // What was explored rests on an assumption about a loop that is now known to be wrong.
+            strategy.restart();
+            self.restart();
+            return Forecast::Restarted;
+        }
+        if broken {
+            return Forecast::Broken;
+        }
+        Forecast::Estimate(self.estimate(strategy, executions, effort.work))
+    }
+
+    /// Estimates how many executions a search makes in all that has made `executions` so far, by looking at about `work` imagined states.
+    /// `None` if the strategy cannot tell where it is, or executions are too long.
+    pub fn estimate(&mut self, strategy: &dyn Strategy, executions: u64, work: u64) -> Option<Estimate> {
+        let path = strategy.path()?;
+        let longest = self.sketch.longest;
+        if longest > LONGEST || longest == 0 {
+            return None;
+        }
+        let done = executions.saturating_sub(path.samples);
+        let each = work / REPLICAS as u64;
+        let mut most = (each / (3 * longest as u64)).clamp(16, 8192) as usize;
+        let mut logs: Vec<f64> = Vec::new();
+        while logs.len() < REPLICAS {
+            self.counts += 1;
+            let rng = Rng::new(0x0e57_1a7e, self.counts);
+            let mut counter = Counter::new(&mut self.sketch, path.reduces, most, rng, &self.promise, 8 * each);
+            let count = counter.count(&path);
+            let lineage = counter.lineage;
+            if !count.finished {
+                // Too much for what may be spent.
+                most /= 4;
+                if most < 8 {
+                    return None;
+                }
+                continue;
+            }
+            logs.push(count.log);
+            if count.exact {
+                break;
+            }
+            self.promise.learn(&lineage);
+        }
+        Some(self.conclude(&logs, done))
+    }
+
+    /// What the counts come to.
+    fn conclude(&mut self, logs: &[f64], done: u64) -> Estimate {
+        let known = ln(done as f64);
+        let n = logs.len() as f64;
+        let left = logs.iter().fold(f64::NEG_INFINITY, |sum, log| add_logs(sum, *log)) - ln(n);
+        let total = add_logs(known, left);
+        let totals: Vec<f64> = logs.iter().map(|log| add_logs(known, *log)).collect();
+        let center = totals.iter().sum::<f64>() / n;
+        let variance = totals.iter().map(|t| (t - center) * (t - center)).sum::<f64>() / (n - 1.0).max(1.0);
+        // How far counts differ among each other, how far what threads do was not foreseen, and how far estimates have moved.
+        let chance = 2.0 * libm::sqrt(variance / n);
+        let surprise = self.sketch.surprises / self.sketch.steps.max(1.0) * self.sketch.longest as f64;
+        if let Some(last) = self.last.replace(total) {
+            self.drift = (0.5 * self.drift).max(libm::fabs(total - last));
+        }
+        // The nearer the end, the less is uncertain.
+        let open = 1.0 - numbers::exp((known - total).min(0.0));
+        let half = chance + open * (libm::sqrt(surprise) + self.drift);
+        Estimate { ln: total, low: (total - half).max(known), high: total + half, done }
+    }
+}

@@ -1,0 +1,562 @@
+//! A sketch of the program: what each thread does next, as far as executions have shown.
+//!
+//! A thread goes from *location* to location: the places in the program at which it got something done, in order, and where it is
+//! now. Waiting again, or trying in vain, leads back to where it was. Each location knows the operations that were announced
+//! there. Where there was more than one, what the thread had seen last tells which one to expect: the words that it read and who
+//! wrote them, or only the words, or else how often each was met. Programs whose threads always do the same are known after
+//! one execution; others become known as the search goes on.
+
+use super::hash::{Map, mix};
+use alloc::vec::Vec;
+use ordain_model::{Access, End, Execution, Footprint, Imagined, ObjectId, Operation, Outcome, Site, ThreadId, Wait};
+use smallvec::SmallVec;
+
+/// The number of a location.
+pub(super) type Place = u32;
+/// More locations are not remembered.
+const MOST_LOCATIONS: usize = 60_000;
+/// More contexts are not remembered.
+const MOST_CONTEXTS: usize = 400_000;
+
+/// Which objects may be touched, by a hash of their numbers.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Touched {
+    read: [u64; 4],
+    written: [u64; 4],
+    /// Whether the program may be ended.
+    ends: bool,
+    /// Threads that have been waited for by then, in any case.
+    joined: u64,
+}
+
+impl Touched {
+    fn add(&mut self, access: Access) {
+        if access == Access::EVERYTHING {
+            (self.ends, self.joined) = (true, 0);
+            return;
+        }
+        let (word, bit) = spot(access.object());
+        let set = if access.is_write() { &mut self.written } else { &mut self.read };
+        set[word] |= bit;
+    }
+
+    fn unite(&mut self, other: &Self) {
+        for i in 0..4 {
+            self.read[i] |= other.read[i];
+            self.written[i] |= other.written[i];
+        }
+        self.joined = match (self.ends, other.ends) {
+            (true, true) => self.joined & other.joined,
+            (true, false) => self.joined,
+            (false, _) => other.joined,
+        };
+        self.ends |= other.ends;
+    }
+
+    /// Whether the program may be ended before a thread is waited for.
+    pub(super) fn ends_before(&self, thread: ThreadId) -> bool {
+        self.ends && (thread.0 >= 64 || self.joined >> thread.0 & 1 == 0)
+    }
+
+    /// Whether a step of a thread may depend on what is touched.
+    pub(super) fn meets(&self, thread: ThreadId, footprint: &[Access]) -> bool {
+        self.ends_before(thread)
+            || footprint.iter().any(|access| {
+                if *access == Access::EVERYTHING {
+                    return true;
+                }
+                let (word, bit) = spot(access.object());
+                self.written[word] & bit != 0 || access.is_write() && self.read[word] & bit != 0
+            })
+    }
+}
+
+fn spot(object: ObjectId) -> (usize, u64) {
+    let place = object.0 as usize % 256;
+    (place / 64, 1 << (place % 64))
+}
+
+/// What a thread saw in its last step, in several ways: the words, who wrote them last, and what has been done to the objects before,
+/// in whatever order. The first that was met before says what to expect.
+pub(super) type Seen = [u64; 6];
+
+/// What has been done to an object.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Past {
+    /// A sum over all changes, so that their order does not matter.
+    changes: u64,
+    /// Who changed it last, and in which of its steps.
+    last: u64,
+    who: u64,
+}
+
+/// How an operation changes a word that the program decides.
+#[derive(Clone, Copy)]
+struct Effect {
+    object: ObjectId,
+    value: u64,
+    change: u64,
+    /// How often the value, and how often the change, was the same as the time before.
+    values: u32,
+    changes: u32,
+}
+
+/// One operation that was announced at a location.
+pub(super) struct Alternative {
+    pub(super) op: Operation,
+    site: Site,
+    count: u32,
+    /// Where the thread was afterwards.
+    next: SmallVec<[Place; 2]>,
+    effects: SmallVec<[Effect; 1]>,
+    touched: Touched,
+}
+
+/// What a thread has done, and what it may do then.
+#[derive(Default)]
+pub(super) struct Location {
+    pub(super) alternatives: SmallVec<[Alternative; 1]>,
+    /// All that can follow.
+    future: Touched,
+}
+
+/// How far a thread has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Course {
+    /// A hash of what it got done.
+    done: u64,
+    /// Whether it takes a lock back that it gave up to wait.
+    returning: bool,
+}
+
+impl Course {
+    pub(super) fn new(thread: ThreadId) -> Self {
+        Self { done: u64::from(thread.0) + 1, returning: false }
+    }
+
+    /// Goes on by a step; gives the key of the location behind it.
+    fn go_on(&mut self, op: &Operation, site: Site, outcome: Outcome) -> u64 {
+        // Where the program does not say where it is, what it works on must do.
+        let spot = if site.0 == 0 { op.object().map_or(0, |o| u64::from(o.0)) } else { site.0 };
+        let spot = mix(spot, op.verb().as_ptr() as u64);
+        let waits = matches!(op, Operation::QueueWait { .. } | Operation::FutexWait { .. } | Operation::Woken { .. });
+        let back = self.returning && matches!(op, Operation::Lock { .. });
+        let idle = waits || back || outcome == Outcome::FAILED || matches!(op, Operation::Yield | Operation::Sleep);
+        self.returning = waits;
+        if !idle {
+            self.done = mix(self.done, spot);
+        }
+        let kind = if outcome.message().is_some() { 0 } else { outcome.0 };
+        mix(mix(self.done, spot), kind)
+    }
+}
+
+/// The sketch.
+#[derive(Default)]
+pub(super) struct Sketch {
+    pub(super) locations: Vec<Location>,
+    /// Where each thread begins.
+    roots: Vec<Option<Place>>,
+    /// Locations by key.
+    places: Map<Place>,
+    /// A location behind each site and outcome: the best guess where a location is new.
+    behind: Map<Place>,
+    /// How often an alternative was met in a context.
+    contexts: Map<u32>,
+    pub(super) imagined: Imagined,
+    /// Objects whose words are queues.
+    pub(super) queues: Vec<bool>,
+    /// Objects that threads not only wait for: somebody tries, or looks.
+    peeked: Vec<bool>,
+    /// Whether some thread does not always do the same.
+    pub(super) ambiguous: bool,
+    pub(super) longest: usize,
+    dirty: bool,
+    /// Steps that were learned, and those of them that were not foreseen, recent ones counting more.
+    pub(super) steps: f64,
+    pub(super) surprises: f64,
+    // Kept for the next time.
+    at: Vec<Place>,
+    courses: Vec<Course>,
+    seen: Vec<Seen>,
+    pasts: Vec<Past>,
+    after: Vec<u64>,
+    moves: Vec<u32>,
+}
+
+/// Whether two announcements are the same step of a program.
+fn same(a: &Operation, b: &Operation) -> bool {
+    match (a, b) {
+        (
+            Operation::SendTaken { channel, wait, .. },
+            Operation::SendTaken { channel: other, wait: other_wait, .. },
+        ) => channel == other && wait == other_wait,
+        _ => a == b,
+    }
+}
+
+/// The key of an alternative in a context.
+fn context(place: Place, which: usize, level: usize, seen: u64) -> u64 {
+    mix(mix(u64::from(place) << 32 | which as u64, seen), level as u64)
+}
+
+impl Sketch {
+    /// Where a thread begins.
+    pub(super) fn root(&self, thread: ThreadId) -> Option<Place> {
+        self.roots.get(thread.index()).copied().flatten()
+    }
+
+    /// All that can follow a location.
+    pub(super) fn future(&self, place: Place) -> &Touched {
+        &self.locations[place as usize].future
+    }
+
+    /// Whether threads only ever wait for the object, so that who has it can give it back at any time.
+    pub(super) fn is_only_waited_for(&self, object: ObjectId) -> bool {
+        !self.peeked.get(object.index()).copied().unwrap_or(true)
+    }
+
+    fn new_location(&mut self) -> Option<Place> {
+        if self.locations.len() >= MOST_LOCATIONS {
+            return None;
+        }
+        self.locations.push(Location::default());
+        self.dirty = true;
+        Some(self.locations.len() as Place - 1)
+    }
+
+    /// What a thread sees in a step whose footprint is this, before it is applied.
+    pub(super) fn look(&self, footprint: &[Access], pasts: &[Past]) -> Seen {
+        let (mut words, mut last, mut who, mut changes, mut changed) = (0, 0, 0, 0, 0);
+        for access in footprint.iter().filter(|a| **a != Access::EVERYTHING) {
+            let index = access.object().index();
+            let word = self.imagined.word(access.object());
+            let word = if self.queues.get(index).copied().unwrap_or(false) { word & 0xffff_ffff } else { word };
+            words = mix(mix(words, u64::from(access.object().0)), word);
+            let past = pasts.get(index).copied().unwrap_or_default();
+            last = mix(last, past.last);
+            who = mix(who, past.who);
+            changes = mix(changes, past.changes);
+            changed = changed << 1 | u64::from(past.changes != 0);
+        }
+        [mix(mix(words, changes), last), mix(words, changes), mix(words, last), mix(words, who), words, changed]
+    }
+
+    /// Marks what a step changes.
+    pub(super) fn sign(op: &Operation, footprint: &[Access], thread: ThreadId, moves: u32, pasts: &mut Vec<Past>) {
+        if matches!(op, Operation::Lock { .. } | Operation::QueueWait { .. } | Operation::Woken { .. }) {
+            return;
+        }
+        for access in footprint.iter().filter(|a| **a != Access::EVERYTHING && a.is_write()) {
+            let index = access.object().index();
+            if pasts.len() <= index {
+                pasts.resize(index + 1, Past::default());
+            }
+            let past = &mut pasts[index];
+            past.who = u64::from(thread.0) + 1;
+            past.last = mix(past.who, u64::from(moves));
+            past.changes = past.changes.wrapping_add(mix(u64::from(thread.0) + 1, 0xacc));
+        }
+    }
+
+    /// Learns from an execution.
+    pub(super) fn learn(&mut self, execution: &Execution) {
+        self.imagined.meet(execution);
+        self.imagined.begin();
+        self.longest = self.longest.max(execution.steps.len());
+        let objects = self.imagined.words().len();
+        self.queues.resize(objects, false);
+        self.peeked.resize(objects, false);
+        execution.words_after(&mut self.after);
+        let threads = execution.spawned_by.len();
+        self.at.clear();
+        self.at.resize(threads, Place::MAX);
+        self.seen.clear();
+        self.seen.resize(threads, Seen::default());
+        self.courses.clear();
+        self.courses.extend((0..threads).map(|t| Course::new(ThreadId(t as u32))));
+        self.moves.clear();
+        self.moves.resize(threads, 0);
+        let mut pasts = core::mem::take(&mut self.pasts);
+        pasts.clear();
+        self.start(ThreadId::MAIN);
+        for number in 0..execution.steps.len() {
+            if !self.learn_step(execution, number, &mut pasts) {
+                break;
+            }
+        }
+        self.pasts = pasts;
+        for pending in &execution.pending {
+            let place = self.at.get(pending.thread.index()).copied().unwrap_or(Place::MAX);
+            if place != Place::MAX {
+                self.announce(place, pending.thread, &pending.op, Site::default());
+            }
+        }
+        if execution.abrupt
+            && let Some(last) = execution.steps.last()
+        {
+            let place = self.at[last.thread.index()];
+            if place != Place::MAX {
+                self.announce(place, last.thread, &Operation::End, Site::default());
+            }
+        }
+        if matches!(execution.end, End::Livelock { .. } | End::StepLimit) {
+            self.ambiguous = true;
+        }
+    }
+
+    fn start(&mut self, thread: ThreadId) {
+        let index = thread.index();
+        if self.roots.len() <= index {
+            self.roots.resize(index + 1, None);
+        }
+        if self.roots[index].is_none() {
+            self.roots[index] = self.new_location();
+        }
+        self.at[index] = self.roots[index].unwrap_or(Place::MAX);
+    }
+
+    /// Notes that a thread announced an operation at a location; gives the number of the alternative.
+    fn announce(&mut self, place: Place, thread: ThreadId, op: &Operation, site: Site) -> usize {
+        let seen = self.seen[thread.index()];
+        let location = &mut self.locations[place as usize];
+        let found = location.alternatives.iter().position(|a| same(&a.op, op));
+        self.steps = self.steps * 0.9995 + 1.0;
+        self.surprises *= 0.9995;
+        let number = found.unwrap_or_else(|| {
+            self.surprises += 1.0;
+            self.dirty = true;
+            let mut touched = Touched::default();
+            if let Some(object) = op.object() {
+                touched.add(Access::write(object));
+            }
+            if *op == Operation::End {
+                touched.add(Access::EVERYTHING);
+            }
+            location.alternatives.push(Alternative {
+                op: *op,
+                site,
+                count: 0,
+                next: SmallVec::new(),
+                effects: SmallVec::new(),
+                touched,
+            });
+            location.alternatives.len() - 1
+        });
+        self.ambiguous |= location.alternatives.len() > 1;
+        let alternative = &mut location.alternatives[number];
+        alternative.count = alternative.count.saturating_add(1);
+        for (level, seen) in seen.into_iter().enumerate() {
+            let key = context(place, number, level, seen);
+            if let Some(times) = self.contexts.get_mut(&key) {
+                *times = times.saturating_add(1);
+            } else if self.contexts.len() < MOST_CONTEXTS {
+                self.contexts.insert(key, 1);
+            }
+        }
+        number
+    }
+
+    /// Learns one step; false if there is no more room.
+    fn learn_step(&mut self, execution: &Execution, number: usize, pasts: &mut Vec<Past>) -> bool {
+        let step = &execution.steps[number];
+        let (thread, op) = (step.thread, &step.op);
+        let place = self.at[thread.index()];
+        if place == Place::MAX {
+            return false;
+        }
+        let which = self.announce(place, thread, op, step.site);
+        let mut footprint = Footprint::new();
+        self.imagined.footprint(op, thread, step.choice, &mut footprint);
+        self.mark(op, &footprint);
+        let seen = self.look(&footprint, pasts);
+        let Some(outcome) = self.imagined.apply(op, thread, step.choice) else { return false };
+        let _ = outcome;
+        self.moves[thread.index()] += 1;
+        Self::sign(op, &footprint, thread, self.moves[thread.index()], pasts);
+        let alternative = &mut self.locations[place as usize].alternatives[which];
+        let before = alternative.touched;
+        for access in &footprint {
+            alternative.touched.add(*access);
+        }
+        self.dirty |= before != alternative.touched;
+        if op.is_valued_outside() {
+            for i in execution.access_range(number).filter(|i| execution.accesses[*i] != Access::EVERYTHING) {
+                let (object, value) = (execution.accesses[i].object(), self.after[i]);
+                let change = value.wrapping_sub(execution.before[i]);
+                if self.imagined.word(object) != value || alternative.effects.iter().any(|e| e.object == object) {
+                    self.imagined.set_word(object, value);
+                    learn_effect(&mut alternative.effects, op, object, value, change);
+                }
+            }
+        }
+        match *op {
+            Operation::Spawn { child } => self.start(child),
+            Operation::Exit => {
+                self.at[thread.index()] = Place::MAX;
+                return true;
+            }
+            _ => {}
+        }
+        let key = self.courses[thread.index()].go_on(op, step.site, step.outcome);
+        let next = match self.places.get(&key) {
+            Some(known) => *known,
+            None => {
+                let Some(next) = self.new_location() else { return false };
+                self.places.insert(key, next);
+                self.behind.entry(behind(thread, step.site, step.outcome)).or_insert(next);
+                next
+            }
+        };
+        let alternative = &mut self.locations[place as usize].alternatives[which];
+        if !alternative.next.contains(&next) {
+            alternative.next.push(next);
+            self.dirty = true;
+        }
+        self.at[thread.index()] = next;
+        self.seen[thread.index()] = seen;
+        true
+    }
+
+    /// Notes what kind of objects an operation uses.
+    fn mark(&mut self, op: &Operation, footprint: &[Access]) {
+        if let Operation::QueueWait { queue, .. }
+        | Operation::FutexWait { queue, .. }
+        | Operation::Notify { queue, .. }
+        | Operation::Woken { queue, .. } = *op
+        {
+            self.queues[queue.index()] = true;
+        }
+        if let Operation::Requeue { queue, to, .. } = *op {
+            self.queues[queue.index()] = true;
+            self.queues[to.index()] = true;
+        }
+        if let Operation::Arrive { barrier } = *op {
+            self.queues[barrier.index()] = true;
+        }
+        let waits = matches!(
+            op,
+            Operation::Lock { wait: Wait::Block, .. }
+                | Operation::ReadLock { wait: Wait::Block, .. }
+                | Operation::WriteLock { wait: Wait::Block, .. }
+                | Operation::Join { wait: Wait::Block, .. }
+                | Operation::Unlock { .. }
+                | Operation::ReadUnlock { .. }
+                | Operation::WriteUnlock { .. }
+                | Operation::QueueWait { .. }
+                | Operation::Exit
+        );
+        if !waits {
+            for access in footprint.iter().filter(|a| **a != Access::EVERYTHING) {
+                self.peeked[access.object().index()] = true;
+            }
+        }
+    }
+
+    /// Where a thread is after an outcome, and how the words change that the program decides.
+    pub(super) fn follow(
+        &mut self,
+        thread: ThreadId,
+        course: &mut Course,
+        place: Place,
+        which: u32,
+        outcome: Outcome,
+    ) -> Option<Place> {
+        let alternative = &self.locations[place as usize].alternatives[which as usize];
+        for effect in &alternative.effects {
+            // A failed exchange changes nothing.
+            if outcome == Outcome::FAILED && matches!(alternative.op, Operation::CompareExchange { .. }) {
+                break;
+            }
+            let word = self.imagined.word(effect.object);
+            let value = if effect.changes > effect.values { word.wrapping_add(effect.change) } else { effect.value };
+            self.imagined.set_word(effect.object, value);
+        }
+        if alternative.op == Operation::Exit {
+            return None;
+        }
+        let key = course.go_on(&alternative.op, alternative.site, outcome);
+        self.places.get(&key).or_else(|| self.behind.get(&behind(thread, alternative.site, outcome))).copied()
+    }
+
+    /// What a thread may do at a location, with probabilities.
+    pub(super) fn expect(&self, place: Place, seen: Seen, out: &mut SmallVec<[(u32, f64); 2]>) {
+        out.clear();
+        let alternatives = &self.locations[place as usize].alternatives;
+        if let [_] = alternatives[..] {
+            out.push((0, 1.0));
+            return;
+        }
+        for level in 0..=seen.len() {
+            let weigh = |which: usize| match seen.get(level) {
+                Some(seen) => self.contexts.get(&context(place, which, level, *seen)).copied().unwrap_or(0),
+                None => alternatives[which].count,
+            };
+            let weights: SmallVec<[u32; 4]> = (0..alternatives.len()).map(weigh).collect();
+            let total: u32 = weights.iter().sum();
+            if total > 0 {
+                let weights = weights.iter().enumerate().filter(|w| *w.1 > 0);
+                out.extend(weights.map(|(i, w)| (i as u32, f64::from(*w) / f64::from(total))));
+                return;
+            }
+        }
+    }
+
+    /// The alternative at a location with this operation.
+    pub(super) fn find(&self, place: Place, op: &Operation) -> Option<u32> {
+        let found = self.locations[place as usize].alternatives.iter().position(|a| same(&a.op, op));
+        found.map(|i| i as u32)
+    }
+
+    /// Brings what can follow each location up to date.
+    pub(super) fn look_ahead(&mut self) {
+        if !core::mem::take(&mut self.dirty) {
+            return;
+        }
+        // Later locations come first, so few rounds are enough.
+        let mut again = true;
+        while core::mem::take(&mut again) {
+            for place in (0..self.locations.len()).rev() {
+                let mut future = self.locations[place].future;
+                for alternative in &self.locations[place].alternatives {
+                    future.unite(&alternative.touched);
+                    for next in &alternative.next {
+                        let mut next = self.locations[*next as usize].future;
+                        if let Operation::Join { thread, wait: Wait::Block } = alternative.op
+                            && thread.0 < 64
+                        {
+                            next.joined |= 1 << thread.0;
+                        }
+                        future.unite(&next);
+                    }
+                    if let Operation::Spawn { child } = alternative.op
+                        && let Some(root) = self.root(child)
+                    {
+                        future.unite(&self.locations[root as usize].future);
+                    }
+                }
+                let known = &mut self.locations[place].future;
+                again |= *known != future;
+                *known = future;
+            }
+        }
+    }
+}
+
+fn behind(thread: ThreadId, site: Site, outcome: Outcome) -> u64 {
+    mix(mix(site.0, outcome.0), u64::from(thread.0))
+}
+
+fn learn_effect(effects: &mut SmallVec<[Effect; 1]>, op: &Operation, object: ObjectId, value: u64, change: u64) {
+    match effects.iter_mut().find(|e| e.object == object) {
+        Some(effect) => {
+            effect.values += u32::from(effect.value == value);
+            effect.changes += u32::from(effect.change == change);
+            (effect.value, effect.change) = (value, change);
+        }
+        None => {
+            let changes = u32::from(matches!(op, Operation::Update { .. }));
+            effects.push(Effect { object, value, change, values: 0, changes });
+        }
+    }
+}
