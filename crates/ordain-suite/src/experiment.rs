@@ -59,7 +59,7 @@ pub fn recorded(progress: Progress<'_>) -> Option<Estimate> {
 /// The truth.
 pub fn oracle(progress: Progress<'_>) -> Option<Estimate> {
     let log10 = (progress.trace.estimates.len() as f64).log10();
-    Some(Estimate { log10, low: log10, high: log10 })
+    Some(Estimate { log10, low: log10, high: log10, done: progress.executions })
 }
 
 /// Nothing.
@@ -224,7 +224,7 @@ mod tests {
         let mut low = |progress: Progress<'_>| {
             let Estimate { log10, .. } = oracle(progress)?;
             let log10 = (log10 - 0.5).max((progress.executions as f64).log10());
-            Some(Estimate { log10, low: log10, high: log10 })
+            Some(Estimate { log10, low: log10, high: log10, done: progress.executions })
         };
         let budget = traces.iter().map(Trace::total).sum::<f64>() / 10.0;
         let knowing = coverage_errors(&traces, &simulate(&traces, Policy::EvenCoverage, 1, budget, &mut oracle));

@@ -6,7 +6,7 @@ use crate::record;
 use crate::replay::{self, Replay};
 use crate::report::{Report, Verdict};
 use crate::rt::{self, Executor};
-use ordain_explore::estimate::{Effort, Estimate as Total, Forecast, Foresight};
+use ordain_explore::estimate::{Effort, Estimate as Total, Forecast, Foresight, TraceFile};
 pub use ordain_explore::strategy::Kind as Strategy;
 use ordain_explore::strategy::{Bound, Bounded};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Preemptions, Summary, Target, search, shrink};

@@ -32,6 +32,7 @@ pub(super) fn search(
     let check = Check {
         max_time: Some(time),
         shrink_time: SHRINK_TIME.min(time),
+        exploration_trace: None,
         directory: Some(directory.path().to_owned()),
         ..check.clone()
     };
