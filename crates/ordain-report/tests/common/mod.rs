@@ -278,7 +278,7 @@ pub fn verified() -> Run {
 
 /// A run that a limit ended.
 pub fn no_finding() -> Run {
-    let estimate = Some(Estimate { log10: 5.0, low: 4.5, high: 5.5 });
+    let estimate = Some(Estimate { log10: 5.0, low: 4.5, high: 5.5, done: 1000 });
     Run {
         program: "./queue".to_owned(),
         verdict: Verdict::NoFinding,
