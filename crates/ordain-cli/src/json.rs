@@ -27,7 +27,7 @@ pub(crate) struct Check {
     threads_max: usize,
     depth_max: usize,
     exhausted: bool,
-    estimate: Option<f64>,
+    estimate: Option<serde_json::Number>,
     estimate_log10: Option<Estimate>,
     findings: Vec<Finding>,
     notes: Vec<String>,
@@ -54,7 +54,7 @@ impl Check {
             threads_max: report.summary.threads,
             depth_max: report.summary.depth,
             exhausted: report.summary.exhausted,
-            estimate: report.estimate.map(|e| 10f64.powf(e.log10).round()).filter(|e| e.is_finite()),
+            estimate: report.estimate.and_then(|e| number(10f64.powf(e.log10).round())),
             estimate_log10: report.estimate,
             findings: report.findings.iter().map(Finding::from).collect(),
             notes: record::notes(report),
@@ -63,6 +63,11 @@ impl Check {
             executions_per_cpu_second: check::rate(report),
         }
     }
+}
+
+/// A number that is whole, as such as long as that is exact.
+fn number(value: f64) -> Option<serde_json::Number> {
+    if value < 1e15 { Some((value as u64).into()) } else { serde_json::Number::from_f64(value) }
 }
 
 /// A confirmed misbehaviour.

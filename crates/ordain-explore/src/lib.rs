@@ -18,6 +18,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+pub mod crossing;
 pub mod estimate;
 mod fingerprint;
 pub mod plan;

@@ -183,3 +183,33 @@ fn foresight_counts_what_a_search_explores() {
         assert!(all > 30 && exact * 4 >= all * 3, "{}: {exact} of {all}", kind.name());
     }
 }
+
+#[test]
+fn crossings_tell_what_is_left_and_can_be_sent() {
+    use ordain_explore::crossing::{crossings, decode, encode};
+    for kind in [Kind::Dfs, Kind::Dpor, Kind::Source, Kind::Optimal] {
+        let mut told = 0;
+        for seed in 0..60 {
+            let mut target = Interpreter::new(random::program(seed));
+            let mut strategy = kind.make(1, 3);
+            for _ in 0..20 {
+                let Some(mut plan) = strategy.plan() else { break };
+                target.run(&mut plan);
+                if target.execution().learned {
+                    break;
+                }
+                strategy.learn(target.execution());
+                let path = crossings(&*strategy, 1000);
+                assert_eq!(decode(&encode(&path)).as_ref(), Some(&path));
+                let Some(last) = path.last() else { continue };
+                told += 1;
+                // The way that comes next is the last one, and something was done there before.
+                assert!(!last.explored.is_empty() && !last.explored.contains(&last.taken), "{kind:?}, seed {seed}");
+                let mut pairs = encode(&path);
+                pairs.pop();
+                assert!(decode(&pairs).is_none_or(|other| other != path));
+            }
+        }
+        assert!(told > 50, "{kind:?}: {told}");
+    }
+}

@@ -15,7 +15,7 @@ use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Lowest, Plan, Planned, Preemptions, Summary, Target};
 use ordain_model::describe;
 use ordain_model::{Divergence, End, Options, Schedule};
-use ordain_report::{Estimate, Sample, Verdict};
+use ordain_report::{Branch, Estimate, Sample, Verdict};
 use ordain_wire::Mode;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -95,6 +95,8 @@ pub struct Report {
     pub progress: Vec<Sample>,
     /// Whether the observer stopped it.
     pub interrupted: bool,
+    /// The path that the search was on when it ended.
+    pub path: Vec<Branch>,
     /// How many executions there are in all, as far as can be told.
     pub estimate: Option<Estimate>,
 }

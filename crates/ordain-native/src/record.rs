@@ -31,7 +31,7 @@ pub fn run(check: &Check, report: &Report) -> Run {
         wall_seconds: report.wall.as_secs_f64(),
         cpu_seconds: report.cpu.as_secs_f64(),
         progress: report.progress.clone(),
-        path: Vec::new(),
+        path: report.path.clone(),
         findings: report.findings.iter().map(|f| f.story.clone()).collect(),
     }
 }

@@ -67,6 +67,13 @@ impl Shared {
         true
     }
 
+    /// Reads pairs of numbers that the runtime wrote in the place of a plan.
+    pub(crate) fn read_pairs(&self) -> Vec<[u32; 2]> {
+        let length = (self.control().prefix_length.load(Relaxed) as usize).min(MOST_PREFIX);
+        // SAFETY: within the plan's part of the memory; plain numbers, whatever they are.
+        (0..length).map(|i| unsafe { self.at.add(PLAN_OFFSET).cast::<[u32; 2]>().add(i).read() }).collect()
+    }
+
     /// Writes what a runtime that starts must know.
     pub(crate) fn write_known(&self, known: &ordain_wire::Known) -> bool {
         // SAFETY: within the names' part of the memory; no runtime runs.

@@ -4,6 +4,7 @@ pub(crate) mod stepping;
 
 use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::shared::Shared;
+use ordain_explore::crossing::{self, Crossing};
 use ordain_explore::estimate::Estimate;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Plan, Portable, Summary, Target};
@@ -149,6 +150,8 @@ pub struct Turn {
     pub telling: bool,
     /// How it departed from its plan, if it did.
     pub departure: Option<Divergence>,
+    /// Where the search is, if something is worth a look or an estimate was asked for.
+    pub crossings: Vec<Crossing>,
     /// How much there is, if that was asked for and could be told.
     pub estimate: Option<Estimate>,
 }
@@ -627,6 +630,7 @@ impl Native {
             restarted: control.restarted.load(Relaxed) != 0,
             telling: control.telling.load(Relaxed) != 0,
             departure: if control.telling.load(Relaxed) == 2 { Some(self.shared.departure()?) } else { None },
+            crossings: crossing::decode(&self.shared.read_pairs()).unwrap_or_default(),
             estimate: (control.estimated.load(Relaxed) != 0)
                 .then(|| {
                     let [ln, low, high] = [0, 1, 2].map(|i| f64::from_bits(control.estimate[i].load(Relaxed)));

@@ -20,7 +20,7 @@ use ordain_explore::{Lowest, Pick, Plan, Planned, Portable};
 use ordain_model::{Arbiter, Divergence, End, Operation, Options, Outcome, Site, ThreadId, Transition};
 use ordain_wire::{
     Control, Ending, Event, Job, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE,
-    PLAN_OFFSET, Policy, Status, ThreadRecord, Turn,
+    MOST_PREFIX, PLAN_OFFSET, Policy, Status, ThreadRecord, Turn,
 };
 
 /// The engine of this process.
@@ -423,6 +423,17 @@ impl Engine {
         }));
         self.walk.restart(control.seed.load(Relaxed), control.stream.load(Relaxed));
         self.set_plan(control.policy.load(Relaxed), control.follows.load(Relaxed) != 0);
+    }
+
+    /// Writes pairs of numbers for the launcher where it writes plans.
+    pub fn write_pairs(&mut self, pairs: &[[u32; 2]]) {
+        let pairs = &pairs[..pairs.len().min(MOST_PREFIX)];
+        // SAFETY: the plan is part of the shared memory, and the launcher waits.
+        unsafe {
+            let room = self.shared.add(PLAN_OFFSET) as *mut [u32; 2];
+            core::ptr::copy_nonoverlapping(pairs.as_ptr(), room, pairs.len());
+        }
+        control().prefix_length.store(pairs.len() as u32, Relaxed);
     }
 
     fn set_plan(&mut self, policy: u32, follows: bool) {

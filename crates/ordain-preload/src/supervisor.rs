@@ -13,9 +13,13 @@ use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_explore::estimate::{Effort, Forecast, Foresight};
 use ordain_explore::strategy::{Bound, Bounded, Kind};
+use ordain_explore::crossing;
 use ordain_explore::{Coverage, Plan, Strategy, Summary, Target, search};
 use ordain_model::{End, Execution, Names, ThreadId};
 use ordain_wire::{Control, Ending, Follower, Known, Lead, Status};
+
+/// States of the path that are told.
+const MOST_CROSSINGS: usize = 2000;
 
 /// The search of this process.
 struct Supervisor {
@@ -257,6 +261,11 @@ impl Supervisor {
         if wanted != 0 && !telling && !summary.exhausted && !inside.0.samples {
             let before = if restarted { 0 } else { control.before.load(Relaxed) };
             inside.forecast(&mut *strategy, before + summary.executions, wanted == 2, &mut telling, &mut restarted);
+        }
+        if !summary.exhausted && !self.samples && (telling || wanted == 2) {
+            engine().write_pairs(&crossing::encode(&crossing::crossings(&*strategy, MOST_CROSSINGS)));
+        } else {
+            control.prefix_length.store(0, Relaxed);
         }
         self.strategy = strategy;
         if let Some(contradiction) = self.contradiction {

@@ -15,6 +15,7 @@
 //!
 //! All but the terminal need the feature `export`, so that tests which use the library build fast.
 
+mod branches;
 pub mod conduct;
 #[cfg(feature = "export")]
 pub mod explain;
@@ -46,6 +47,7 @@ mod uri;
 #[cfg(feature = "export")]
 mod when;
 
+pub use branches::branch;
 pub use kind::{Kind, Verdict};
 pub use ordain_model::Size;
 pub use run::{Branch, Estimate, Run, Sample, Samples, number};

@@ -6,12 +6,13 @@ use crate::record;
 use crate::replay::{self, Replay};
 use crate::report::{Report, Verdict};
 use crate::rt::{self, Executor};
+use ordain_explore::crossing::{Crossing, crossings};
 use ordain_explore::estimate::{Effort, Estimate as Total, Forecast, Foresight, TraceFile};
 pub use ordain_explore::strategy::Kind as Strategy;
 use ordain_explore::strategy::{Bound, Bounded};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Preemptions, Summary, Target, search, shrink};
 use ordain_model::{End, Options};
-use ordain_report::{Estimate, Sample, Samples, Shrunk};
+use ordain_report::{Branch, Estimate, Sample, Samples, Shrunk, branch};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -24,6 +25,8 @@ const DEFAULT_SAMPLES: u64 = 10_000;
 const BEGINNING: usize = 1_000;
 /// Executions between samples of how a check goes.
 const SAMPLED: u64 = 1024;
+/// States of the path that are told.
+const MOST_CROSSINGS: usize = 2000;
 /// Time between estimates of how much there is.
 const FORESEEN: Duration = Duration::from_secs(1);
 /// More findings than this are counted, not kept.
@@ -318,7 +321,7 @@ impl Run<'_> {
         let mut skip = 0;
         let finish = |conductor: Option<Conductor>, run| conductor.map_or((), |c: Conductor| c.finish(run));
         if most == 0 {
-            finish(conductor, record::run(&report, false, false, Vec::new()));
+            finish(conductor, record::run(&report, false, false, Vec::new(), Vec::new()));
             return report;
         }
         if let Some(noticed) = self.try_twice() {
@@ -327,7 +330,7 @@ impl Run<'_> {
             report.findings.push(self.describe(noticed, 1, &[], None));
             report.verdict = Verdict::Finding;
             report.elapsed = elapsed(&conductor);
-            finish(conductor, record::run(&report, false, false, Vec::new()));
+            finish(conductor, record::run(&report, false, false, Vec::new(), Vec::new()));
             return report;
         }
         let mut interrupted = false;
@@ -430,12 +433,29 @@ impl Run<'_> {
             report.estimate = Some(Estimate::from_ln(all, all, all, total.executions));
         }
         sample(report.elapsed, total.executions, report.findings.len(), report.estimate);
-        let run = record::run(&report, total.exhausted, interrupted, progress.done());
+        let crossings = if verified || !exhaustive { Vec::new() } else { crossings(&*strategy, MOST_CROSSINGS) };
+        let path = self.describe_path(&crossings);
+        let run = record::run(&report, total.exhausted, interrupted, progress.done(), path);
         if let Some(directory) = self.check.directory.as_deref().filter(|_| !report.findings.is_empty()) {
             record::keep(&run, directory);
         }
         finish(conductor, run);
         report
+    }
+
+    /// The path that the search was on, in words: the program follows it once more for that.
+    fn describe_path(&mut self, crossings: &[Crossing]) -> Vec<Branch> {
+        let prefix: Vec<Planned> = crossings.iter().map(|c| Planned { transition: c.taken, op: None }).collect();
+        if crossings.is_empty() {
+            return Vec::new();
+        }
+        self.run_schedule(&prefix);
+        let (words, execution) = (&self.executor, self.executor.execution());
+        if matches!(execution.end, End::Diverged(_)) {
+            return Vec::new();
+        }
+        let told = crossings.iter().enumerate();
+        told.map(|(depth, c)| branch(words, execution, depth, c.taken, &c.explored, &c.left)).collect()
     }
 
     /// Runs the program twice in the same order, before anything else: if it does not do the same, nothing that an exploration

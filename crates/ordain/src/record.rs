@@ -2,7 +2,7 @@
 
 use crate::finding::{LEVEL, run_directory};
 use crate::report::Report;
-use ordain_report::{Run, Sample, store};
+use ordain_report::{Branch, Run, Sample, store};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ pub(crate) fn keep(run: &Run, directory: &Path) {
 }
 
 /// What a check did, as data.
-pub(crate) fn run(report: &Report, exhausted: bool, interrupted: bool, progress: Vec<Sample>) -> Run {
+pub(crate) fn run(report: &Report, exhausted: bool, interrupted: bool, progress: Vec<Sample>, path: Vec<Branch>) -> Run {
     let began = SystemTime::now().checked_sub(report.elapsed).unwrap_or(UNIX_EPOCH);
     let seconds = report.elapsed.as_secs_f64();
     Run {
@@ -38,7 +38,7 @@ pub(crate) fn run(report: &Report, exhausted: bool, interrupted: bool, progress:
         // A check runs on one thread and never waits.
         cpu_seconds: seconds,
         progress,
-        path: Vec::new(),
+        path,
         findings: report.findings.iter().map(|f| f.story().clone()).collect(),
     }
 }

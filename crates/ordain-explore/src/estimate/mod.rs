@@ -82,12 +82,12 @@ pub struct Effort {
 impl Effort {
     /// A few hundredths of what the search has cost since the last forecast.
     pub fn beside(executions: u64, steps: u64) -> Self {
-        Self { probes: (executions / 32).clamp(4, 64), work: (steps / 64).clamp(2_000, 300_000) }
+        Self { probes: (executions / 32).min(64), work: (steps / 64).clamp(2_000, 300_000) }
     }
 
     /// For the last word on a search: it may cost more.
     pub fn at_the_end(executions: u64, steps: u64) -> Self {
-        Self { probes: (executions / 8).clamp(4, 200), work: (steps / 16).clamp(5_000, 600_000) }
+        Self { probes: (executions / 8).min(200), work: (steps / 16).clamp(5_000, 600_000) }
     }
 }
 

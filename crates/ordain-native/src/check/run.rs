@@ -4,15 +4,18 @@ use super::{Check, LEVEL, Problem, Report};
 use crate::finding::{self, Finding, Noticed};
 use crate::observe::{Observer, Progress};
 use crate::target::{Allowance, ModeChange, Native, Search, Wanted};
+use ordain_explore::crossing::{Crossing, crossings};
 use ordain_explore::estimate::{Effort, Forecast, Foresight, TraceFile};
 use ordain_explore::strategy::{Bound, Bounded, Kind as StrategyKind};
-use ordain_explore::{Coverage, Lowest, Plan, Strategy, Summary, Target, prefix_of, search};
+use ordain_explore::{Coverage, Lowest, Plan, Planned, Strategy, Summary, Target, prefix_of, search};
 use ordain_model::End;
-use ordain_report::{Estimate, Sample, Samples, Verdict};
+use ordain_report::{Branch, Estimate, Sample, Samples, Verdict, branch};
 use ordain_wire::Mode;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+/// States of the path that are told.
+const MOST_CROSSINGS: usize = 2000;
 /// Executions of a sampler if nothing else limits it.
 const DEFAULT_SAMPLES: u64 = 10_000;
 /// How long the search goes on before it is heard again.
@@ -45,6 +48,8 @@ pub(super) struct Run<'a> {
     interrupted: bool,
     foresight: Foresight,
     trace: Option<TraceFile>,
+    /// Where the search was last.
+    crossings: Vec<Crossing>,
     /// How much there is, and when that was last estimated.
     estimate: Option<Estimate>,
     foreseen: (Summary, Instant),
@@ -73,6 +78,7 @@ impl<'a> Run<'a> {
             interrupted: false,
             foresight: Foresight::default(),
             trace,
+            crossings: Vec::new(),
             estimate: None,
             foreseen: (Summary::default(), Instant::now()),
         })
@@ -225,6 +231,7 @@ impl<'a> Run<'a> {
             }
             add(&mut total, &turn.summary);
             self.take_estimate(turn.estimate, forecast);
+            self.crossings.clone_from(&turn.crossings);
             let stopped = self.tell_progress(&total);
             self.exploring += turn.cpu;
             self.visible = self.visible.max(turn.visible);
@@ -287,6 +294,7 @@ impl<'a> Run<'a> {
         let allowance = Allowance { before: total.executions, executions: 0, time: TURN, forecast: Wanted::Best };
         let Some(turn) = self.native.explore(job, &allowance)? else { return Ok(()) };
         self.take_estimate(turn.estimate, Wanted::Best);
+        self.crossings = turn.crossings;
         if turn.telling
             && let Some(noticed) = finding::notice(&self.native, self.check.expected_status)
         {
@@ -373,6 +381,9 @@ impl<'a> Run<'a> {
                 };
                 interesting = self.forecast(strategy, &mut total, effort);
             }
+            if interesting.is_some() || over {
+                self.crossings = crossings(strategy, MOST_CROSSINGS);
+            }
             let stopped = self.tell_progress(&total);
             self.check_failure()?;
             if let End::Diverged(divergence) = self.native.execution().end.clone() {
@@ -391,6 +402,26 @@ impl<'a> Run<'a> {
         // Processes that have ended count; of the one that still runs what it has used.
         self.exploring += processor_time().saturating_sub(used);
         Ok((total, result))
+    }
+
+    /// The path that the search was on, in words: the program follows it once more for that.
+    fn describe_path(&mut self) -> Vec<Branch> {
+        let crossings = std::mem::take(&mut self.crossings);
+        let prefix: Vec<Planned> = crossings.iter().map(|c| Planned { transition: c.taken, op: None }).collect();
+        let names = self.native.names().thread_count();
+        let known =
+            |c: &Crossing| [c.taken].iter().chain(&c.explored).chain(&c.left).all(|t| t.thread.index() < names);
+        if crossings.is_empty() || !crossings.iter().all(known) {
+            return Vec::new();
+        }
+        self.native.run(&mut Plan::follow(&prefix, &mut Lowest));
+        if self.native.failure().is_some() || matches!(self.native.execution().end, End::Diverged(_)) {
+            return Vec::new();
+        }
+        let words = finding::NativeWords::new(&self.native);
+        let execution = self.native.execution();
+        let told = crossings.iter().enumerate();
+        told.map(|(depth, c)| branch(&words, execution, depth, c.taken, &c.explored, &c.left)).collect()
     }
 
     pub(super) fn report(mut self, summary: Summary, coverage: Option<Coverage>, departed: Option<String>) -> Report {
@@ -461,7 +492,9 @@ impl<'a> Run<'a> {
             let how = self.native.last_loss.as_deref().unwrap_or("nobody knows how");
             self.notes.push(format!("{processes} lost and started again ({how})"));
         }
+        let path = if exhausted { Vec::new() } else { self.describe_path() };
         Report {
+            path,
             verdict,
             meaning,
             notes: self.notes,

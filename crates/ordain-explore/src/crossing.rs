@@ -1,0 +1,63 @@
+//! Where a search is: at each state of its path, what is explored beside it and what is left.
+
+use crate::search::Strategy;
+use alloc::vec::Vec;
+use ordain_model::{ThreadId, Transition};
+
+/// A state on the path of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// The way that the search has taken, or takes next.
+    pub taken: Transition,
+    /// Ways that were taken before, and are explored.
+    pub explored: Vec<Transition>,
+    /// Ways that are still to be taken.
+    pub left: Vec<Transition>,
+}
+
+/// The states on the path of a search that is not finished, at most so many.
+pub fn crossings(strategy: &dyn Strategy, most: usize) -> Vec<Crossing> {
+    let Some(path) = strategy.path() else { return Vec::new() };
+    let depths = path.sleep.len().min(path.prefix.len()).min(most);
+    let states = (0..depths).map(|depth| {
+        let before = depth.checked_sub(1).map_or(&[][..], |above| path.sleep[above]);
+        // What was asleep a state earlier was explored elsewhere.
+        let here = path.sleep[depth].iter().map(|s| s.transition);
+        let explored = here.filter(|t| !before.iter().any(|s| s.transition == *t)).collect();
+        let mut left = Vec::new();
+        strategy.scheduled(depth, &mut left);
+        Crossing { taken: path.prefix[depth].transition, explored, left }
+    });
+    states.collect()
+}
+
+fn pair(transition: &Transition) -> [u32; 2] {
+    [transition.thread.0, transition.choice]
+}
+
+/// Crossings as numbers, to be sent elsewhere.
+pub fn encode(crossings: &[Crossing]) -> Vec<[u32; 2]> {
+    let mut pairs = Vec::new();
+    for crossing in crossings {
+        pairs.push([crossing.explored.len() as u32, crossing.left.len() as u32]);
+        pairs.push(pair(&crossing.taken));
+        pairs.extend(crossing.explored.iter().chain(&crossing.left).map(pair));
+    }
+    pairs
+}
+
+/// Reads what [`encode`] made; `None` if it is something else.
+pub fn decode(pairs: &[[u32; 2]]) -> Option<Vec<Crossing>> {
+    let transition = |[thread, choice]: &[u32; 2]| Transition { thread: ThreadId(*thread), choice: *choice };
+    let mut crossings = Vec::new();
+    let mut rest = pairs;
+    while let [[explored, left], taken, others @ ..] = rest {
+        let (explored, left) = (*explored as usize, *left as usize);
+        let (here, behind) = others.split_at_checked(explored.checked_add(left)?)?;
+        let (explored, left) = here.split_at(explored);
+        let list = |pairs: &[[u32; 2]]| pairs.iter().map(transition).collect();
+        crossings.push(Crossing { taken: transition(taken), explored: list(explored), left: list(left) });
+        rest = behind;
+    }
+    rest.is_empty().then_some(crossings)
+}
