@@ -94,8 +94,11 @@ struct Sums {
 const NOTHING: f64 = f64::NEG_INFINITY;
 
 impl Sums {
-    const EMPTY: Self =
-        Self { chance: [NOTHING; EXPECTATIONS], took: [NOTHING; MEASURES], recursive: [[NOTHING; MEASURES]; EXPECTATIONS] };
+    const EMPTY: Self = Self {
+        chance: [NOTHING; EXPECTATIONS],
+        took: [NOTHING; MEASURES],
+        recursive: [[NOTHING; MEASURES]; EXPECTATIONS],
+    };
 
     fn add(&mut self, other: &Self) {
         for measure in 0..MEASURES {
