@@ -167,5 +167,5 @@ fn quiet_runs_say_nothing_before_their_end() {
     assert!(text.starts_with("no finding at level sync: "), "{text}");
     let text = check(directory.path(), &["--max-time", "1500ms"], "./endless", 0);
     let line = text.lines().next().unwrap_or_default();
-    assert!(line.starts_with("1 s ") && line.contains(" executions, ") && line.contains(" left"), "{text}");
+    assert!(line.starts_with("1 s: ") && line.contains(" executions, ") && line.contains(" left"), "{text}");
 }

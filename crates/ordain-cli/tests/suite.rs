@@ -162,6 +162,18 @@ fn without_times(line: &str) -> String {
     changed.collect::<Vec<_>>().join(" ").replace("  T s", " T s").replace("  T s", " T s").replace("  T s", " T s")
 }
 
+/// The same without estimates, and without the widths of columns.
+fn loosely(text: &str) -> String {
+    let line = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let share = words.windows(4).position(|w| w[1..] == ["%", "of", "about"]);
+        let estimated = |i: usize| share.is_some_and(|at| i == at || i == at + 4);
+        let words = words.iter().enumerate().map(|(i, word)| if estimated(i) { "N" } else { word });
+        words.collect::<Vec<_>>().join(" ") + "\n"
+    };
+    text.lines().map(line).collect()
+}
+
 #[test]
 fn programs_and_rust_tests_share_a_suite() {
     let directory = directory();
@@ -256,8 +268,10 @@ fn a_budget_of_executions_is_kept() {
             assert_eq!((&result["budget_spent"], &result["finished"]), (&true.into(), &false.into()));
             for test in ["endless", "counter"] {
                 let row = row(&result, test);
-                // A second worker may use up the budget while the first still starts its test.
-                let least = if workers == "1" { 13 } else { 0 };
+                // Others than these choose by what is known; and a second worker may use up the budget while the first
+                // still starts its test.
+                let turns = workers == "1" && ["round-robin", "weighted"].contains(&policy);
+                let least = if turns { 13 } else { 0 };
                 assert!(
                     row["state"] == "unfinished" && row["executions"].as_u64() > Some(least),
                     "{policy}: {result:#}"
@@ -327,7 +341,7 @@ fn a_suite_is_resumed() {
     let first = json(ordain(at).args(["suite", "-q", "--budget", "100 executions", "--format", "json"]), 1);
     assert_eq!(row(&first, "endless")["state"], "unfinished");
     let text = told(at, &["--resume", ".ordain/suite", "--budget", "10 executions"], 1);
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!(loosely(&text));
     let second = resume(1);
     validate(&second);
     for name in ["fixed", "deadlock"] {

@@ -1,4 +1,4 @@
-//! Measures policies on real explorations: records those of sixty Rust programs, spends simulated time on the recordings, and
+//! Measures policies on real explorations: records those of fifty Rust programs, spends simulated time on the recordings, and
 //! prints the tables of docs/suite.md.
 //!
 //! `cargo run --release -p ordain-suite --example allocation`
@@ -16,29 +16,14 @@ use std::process::ExitCode;
 const PROGRAMS: [(&str, &[[usize; 2]]); 7] = [
     (
         "counter",
-        &[
-            [2, 1],
-            [2, 2],
-            [2, 3],
-            [2, 4],
-            [2, 5],
-            [2, 6],
-            [3, 1],
-            [3, 2],
-            [3, 3],
-            [4, 1],
-            [4, 2],
-            [5, 1],
-            [6, 1],
-            [7, 1],
-        ],
+        &[[2, 1], [2, 2], [2, 3], [2, 4], [2, 5], [2, 6], [3, 1], [3, 2], [3, 3], [4, 1], [4, 2], [5, 1], [6, 1]],
     ),
-    ("philosophers", &[[2, 1], [2, 2], [2, 3], [3, 1], [3, 2], [4, 1], [5, 1], [6, 1], [7, 1]]),
+    ("philosophers", &[[2, 1], [2, 2], [2, 3], [2, 4], [2, 5], [2, 6], [3, 1], [3, 2], [4, 1]]),
     ("readers", &[[1, 1], [2, 1], [3, 1], [4, 1], [5, 1], [1, 2], [2, 2], [3, 2], [1, 3]]),
-    ("last_zero", &[[2, 0], [3, 0], [4, 0], [5, 0], [6, 0], [7, 0]]),
-    ("senders", &[[2, 1], [2, 2], [2, 3], [2, 4], [3, 1], [3, 2], [4, 1], [5, 1], [6, 1]]),
-    ("stores", &[[2, 1], [2, 2], [2, 3], [3, 1], [3, 2], [4, 1], [5, 1]]),
-    ("try_locks", &[[2, 1], [2, 2], [2, 3], [2, 4], [3, 1], [3, 2], [4, 1]]),
+    ("last_zero", &[[1, 0], [2, 0], [3, 0]]),
+    ("senders", &[[2, 1], [2, 2], [2, 3], [2, 4], [2, 5], [3, 1], [3, 2], [4, 1], [5, 1]]),
+    ("stores", &[[2, 1], [2, 2], [3, 1]]),
+    ("try_locks", &[[2, 1], [2, 2], [2, 3], [3, 1]]),
 ];
 
 fn main() -> ExitCode {
@@ -49,7 +34,10 @@ fn main() -> ExitCode {
     let mut traces = Vec::new();
     for name in PROGRAMS.iter().flat_map(|(name, all)| all.iter().map(move |[a, b]| format!("{name}({a},{b})"))) {
         match experiment::record(&own, &name) {
-            Ok(trace) => traces.push(trace),
+            Ok(trace) => {
+                eprintln!("{name}: {} executions", trace.estimates.len());
+                traces.push(trace);
+            }
             Err(trouble) => {
                 eprintln!("{name}: {}", trouble.message);
                 return ExitCode::from(2);
@@ -130,8 +118,12 @@ fn last_zero(threads: usize) {
 
 fn senders(threads: usize, messages: usize) {
     let (to, from) = mpsc::channel();
-    in_threads(threads, move |i| (0..messages).for_each(|_| drop(to.send(i))));
-    drop(from.iter().count());
+    in_threads(threads, move |i| {
+        (0..messages).for_each(|_| {
+            let _ = to.send(i);
+        })
+    });
+    let _ = from.iter().count();
 }
 
 fn stores(threads: usize, rounds: usize) {

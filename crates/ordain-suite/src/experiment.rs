@@ -58,8 +58,8 @@ pub fn recorded(progress: Progress<'_>) -> Option<Estimate> {
 
 /// The truth.
 pub fn oracle(progress: Progress<'_>) -> Option<Estimate> {
-    let log10 = (progress.trace.estimates.len() as f64).log10();
-    Some(Estimate { log10, low: log10, high: log10, done: progress.executions })
+    let ln = (progress.trace.estimates.len() as f64).ln();
+    Some(Estimate::from_ln(ln, ln, ln, progress.executions))
 }
 
 /// Nothing.
@@ -222,9 +222,9 @@ mod tests {
     fn estimates_that_are_all_wrong_by_the_same_factor_do_no_harm() {
         let traces = traces();
         let mut low = |progress: Progress<'_>| {
-            let Estimate { log10, .. } = oracle(progress)?;
-            let log10 = (log10 - 0.5).max((progress.executions as f64).log10());
-            Some(Estimate { log10, low: log10, high: log10, done: progress.executions })
+            let truth = oracle(progress)?;
+            let log10 = (truth.log10 - 0.5).max((progress.executions as f64).log10());
+            Some(Estimate { log10, ..truth })
         };
         let budget = traces.iter().map(Trace::total).sum::<f64>() / 10.0;
         let knowing = coverage_errors(&traces, &simulate(&traces, Policy::EvenCoverage, 1, budget, &mut oracle));
