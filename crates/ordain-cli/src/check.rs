@@ -21,7 +21,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(crate) use told::{plural, rate, story};
+pub(crate) use told::{next, plural, rate, story, story_without_timeline};
 
 /// Longer inputs are refused.
 const MOST_INPUT: u64 = 1 << 30;
@@ -100,6 +100,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::duration_or_zero)]
     shrink_time: Duration,
 
+    /// Write how the search went to a file, for `ordain estimate`; makes the search slower
+    #[arg(long, value_name = "FILE")]
+    exploration_trace: Option<PathBuf>,
+
     /// Where schedules of findings and the record of the run are written [default: .ordain/PROGRAM]
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
@@ -174,6 +178,14 @@ fn keep(check: &Check, run: &Run) -> Result<PathBuf, String> {
 fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
     let (program, rest) = arguments.command.split_first().map_or((OsString::new(), &[][..]), |(p, r)| (p.clone(), r));
     let binary = binary::inspect(&program, std::env::var_os("PATH").as_deref())?;
+    if let Some(path) = &arguments.exploration_trace {
+        let bound = arguments.preemption_bound.or(arguments.delay_bound).map(|_| "a bounded search");
+        let samples = arguments.strategy.filter(|s| s.samples()).map(Strategy::name);
+        if let Some(strategy) = bound.or(samples) {
+            return Err(Problem::NoTrace { strategy: strategy.to_owned() });
+        }
+        File::create(path).map_err(|error| Problem::UnwritableTrace { path: path.clone(), error })?;
+    }
     let directory =
         arguments.run_dir.clone().unwrap_or_else(|| Path::new(".ordain").join(directory_name(&binary.path)));
     Ok(Check {
@@ -204,6 +216,7 @@ fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
         patience: arguments.hang_time.map_or_else(Patience::default, patience),
         directory: Some(directory),
         shrink_time: arguments.shrink_time,
+        exploration_trace: arguments.exploration_trace.clone(),
     })
 }
 

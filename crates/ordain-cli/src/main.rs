@@ -6,6 +6,7 @@
 mod check;
 mod demo;
 mod doctor;
+mod estimate;
 mod explain;
 mod exports;
 mod json;
@@ -60,6 +61,8 @@ enum Command {
     Report(report::Arguments),
     /// Tells what this system offers for checking programs, and how to get what is missing
     Doctor(doctor::Arguments),
+    /// Shows what estimators make of an exploration trace
+    Estimate(estimate::Arguments),
     /// Explains a kind of finding: what it means, why tests miss it, how to fix it
     Explain(explain::Arguments),
 }
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => (replay::run(arguments), arguments.format),
         Command::Report(arguments) => (report::run(arguments), Format::Human),
         Command::Doctor(arguments) => (doctor::run(arguments), arguments.format),
+        Command::Estimate(arguments) => (estimate::run(arguments), arguments.format),
         Command::Explain(arguments) => (explain::run(arguments), Format::Human),
     };
     match result {

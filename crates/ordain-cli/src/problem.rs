@@ -19,6 +19,34 @@ pub(crate) enum Problem {
         #[source]
         error: io::Error,
     },
+    /// The exploration trace cannot be read.
+    #[error("cannot read the exploration trace {}", path.display())]
+    #[diagnostic(help("`ordain check --exploration-trace FILE -- PROGRAM` writes one"))]
+    UnreadableTrace {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+    /// A line of the exploration trace makes no sense.
+    #[error("{} is not an exploration trace: line {line}: {reason}", path.display())]
+    #[diagnostic(help("docs/estimation.md describes the format; was the file cut off, or is it another one?"))]
+    BadTrace { path: PathBuf, line: usize, reason: String },
+    /// The exploration trace has no execution.
+    #[error("{} has no execution", path.display())]
+    #[diagnostic(help("`ordain check --exploration-trace FILE -- PROGRAM` writes a trace"))]
+    EmptyTrace { path: PathBuf },
+    /// The exploration trace cannot be written.
+    #[error("cannot write the exploration trace {}", path.display())]
+    #[diagnostic(help("is there room, and may you write there?"))]
+    UnwritableTrace {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+    /// The search has no tree.
+    #[error("an exploration trace is of an exhaustive search: `{strategy}` is none")]
+    #[diagnostic(help("leave --exploration-trace out, or use --strategy optimal, source, dpor or dfs"))]
+    NoTrace { strategy: String },
     /// It is something else than a file.
     #[error("{} is not a file", path.display())]
     #[diagnostic(help("name one of the schedule files in it: they end in .ordain"))]
@@ -127,11 +155,44 @@ pub(crate) enum Problem {
     /// The program does something else than the schedule says.
     #[error("the program departs from the schedule at step {step} of {steps}: {difference}")]
     #[diagnostic(help("{}", match changed {
-        true => "the program is not the one that the schedule was made with; check it again for a new schedule",
+        true => format!(
+            "the program is not the one that the schedule was made with; look for the finding in the new one, from where it \
+             departs: {command}"
+        ),
         false => "the program is the same, so something around it differs: its input, files, variables, libraries, or \
-                  the directory that it runs in",
+                  the directory that it runs in".to_owned(),
     }))]
-    Departure { step: usize, steps: usize, difference: String, changed: bool },
+    Departure { step: usize, steps: usize, difference: String, changed: bool, command: String },
+    /// There is no such step.
+    #[error("there is no step {step}: the execution has {steps} of them, and the first is step 0")]
+    #[diagnostic(help("leave --at out to hold the program at its end, where the finding is"))]
+    NoSuchStep { step: usize, steps: usize },
+    /// There is no gdb.
+    #[error("gdb is not installed")]
+    #[diagnostic(help(
+        "install it, with `apt install gdb` on Debian and Ubuntu; or step through the schedule without it: --step"
+    ))]
+    NoGdb,
+    /// Something is wrong with gdb.
+    #[error("gdb cannot be run")]
+    #[diagnostic(help(
+        "does `gdb --version` work, and can files be written to the directory for temporary ones (TMPDIR)?"
+    ))]
+    Gdb {
+        #[source]
+        error: io::Error,
+    },
+    /// The process is not there any more.
+    #[error("the program destroyed its process under this schedule, so there is nothing to attach gdb to")]
+    #[diagnostic(help("hold it before that with --at N; `ordain show` lists the steps"))]
+    ProcessGone,
+    /// Commands cannot be read.
+    #[error("cannot read commands from standard input")]
+    #[diagnostic(help("--step reads a command in each line; `h` lists them"))]
+    Commands {
+        #[source]
+        error: io::Error,
+    },
     /// An option that only a program's schedule has a use for.
     #[error("{option} is for schedules of programs, and {} is that of the test `{program}`", path.display())]
     #[diagnostic(help("leave it out; what cargo needs to run the test is passed behind `--`"))]
@@ -208,6 +269,7 @@ fn native_help(problem: &ordain_native::Problem) -> &'static str {
             "exploration needs a program that does the same in the same order of its threads. What differs from run to \
              run: files that it changes, other processes, the network, memory that it reads before it writes it?"
         }
+        Problem::Trace(_) => "is there room, and may you write there?",
         Problem::Unconfirmed { .. } => {
             "the program depends on something that is not put back between executions, such as a file that it changes; \
              try --mode exec"

@@ -3,15 +3,21 @@
 //! A test is run by cargo with `ORDAIN_REPLAY` set. Cargo ends with the same status whether a test fails, does not build
 //! or does not exist, so the tests are listed first: a status of 0 or 1 is always that of the one test.
 
+mod departure;
+mod gdb;
 mod program;
+mod renew;
+mod step;
+mod timeline;
 
-use crate::options::Format;
+use crate::options::{self, Format};
 use crate::problem::Problem;
 use crate::schedule_file;
 use crate::{Outcome, demo};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The variable that tells a check what to replay.
 const VARIABLE: &str = "ORDAIN_REPLAY";
@@ -23,6 +29,25 @@ pub(crate) struct Arguments {
     /// Run the program that many times, and tell how often the finding shows
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     times: u32,
+    /// Show all steps, not only those that have to do with the finding
+    #[arg(long)]
+    all: bool,
+    /// Step through the schedule, forward and back, by commands from standard input
+    #[arg(long, conflicts_with_all = ["times", "gdb", "search", "format"])]
+    step: bool,
+    /// Hold the program at its failing step and debug it with gdb, which knows its threads by name
+    #[arg(long, conflicts_with_all = ["times", "search", "format"])]
+    gdb: bool,
+    /// With --gdb: hold the program before the step of this number
+    #[arg(long, value_name = "N", requires = "gdb")]
+    at: Option<usize>,
+    /// With --gdb: an argument for gdb, such as --gdb-arg=-batch; may be given more than once
+    #[arg(long = "gdb-arg", value_name = "ARG", requires = "gdb", allow_hyphen_values = true)]
+    gdb_args: Vec<OsString>,
+    /// If the program has changed and departs from the schedule: search for the finding from there, for that long [default: 30s].
+    /// Write it behind FILE
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "30s", value_parser = search_time)]
+    search: Option<Duration>,
     /// What the program reads from standard input
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
@@ -37,12 +62,22 @@ pub(crate) struct Arguments {
     cargo: Vec<OsString>,
 }
 
+/// How long to search.
+fn search_time(text: &str) -> Result<Duration, String> {
+    if text.ends_with(".ordain") || text.contains('/') {
+        return Err(
+            "this is where a time may be; write the schedule file first: `ordain replay FILE --search`".to_owned()
+        );
+    }
+    options::duration(text)
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
     let path = &arguments.file;
     let file = schedule_file::read(path)?;
     if file.schedule.get("executable").is_some() {
-        return program::replay(arguments, &file.schedule);
+        return program::replay(arguments, &file);
     }
     let program = file.schedule.get("program").filter(|p| !p.is_empty());
     let program = program.ok_or_else(|| Problem::NoProgram { path: path.clone() })?;
@@ -58,6 +93,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
 fn refuse_program_options(arguments: &Arguments, program: &str) -> Result<(), Problem> {
     let options = [
         ("--times", arguments.times != 1),
+        ("--all", arguments.all),
+        ("--step", arguments.step),
+        ("--gdb", arguments.gdb),
+        ("--search", arguments.search.is_some()),
         ("--stdin", arguments.stdin.is_some()),
         ("--program", arguments.program.is_some()),
         ("--format json", arguments.format == Format::Json),

@@ -25,7 +25,8 @@ fn table(file: &ScheduleFile, out: &mut dyn Write) -> io::Result<()> {
     let steps = &file.schedule.steps;
     let wide = file.schedule.header.iter().map(|h| h.0.chars().count()).max().unwrap_or(0).max("steps".len());
     for (key, value) in &file.schedule.header {
-        writeln!(out, "{:<wide$}  {}", printable(key), printable(value))?;
+        let value = if key == "outside" { size_of_hex(value) } else { printable(value) };
+        writeln!(out, "{:<wide$}  {value}", printable(key))?;
     }
     let switches = steps.windows(2).filter(|pair| pair[0].0 != pair[1].0).count();
     let plural = if switches == 1 { "" } else { "es" };
@@ -45,8 +46,13 @@ fn table(file: &ScheduleFile, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// What came from outside is recorded as digits, which tell a reader nothing but how much it was.
+fn size_of_hex(digits: &str) -> String {
+    format!("{} bytes that the program read", digits.len() / 2)
+}
+
 /// What the file says about each step, in order.
-fn comments(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn comments(text: &str) -> impl Iterator<Item = &str> {
     let code = |line: &str| line.split('#').next().unwrap_or_default().trim().to_owned();
     let steps = text.lines().skip_while(move |line| code(line) != "steps:").skip(1);
     steps.filter_map(|line| {

@@ -61,7 +61,10 @@ fn a_changed_program_is_told_and_its_departure_has_status_2() {
     fs::rename(directory.path().join("fixed"), directory.path().join("bug")).expect("the file can be renamed");
     let text = stderr(&mut replay(directory.path(), &[]), 2);
     assert!(text.contains("bug is not the same as when the schedule was made (its fingerprint was "), "{text}");
-    assert!(text.contains("the program departs from the schedule at step 3 of 4: main.2 was to move"), "{text}");
+    assert!(
+        text.contains("the program departs from the schedule at step 3 of 4: main.2 was to lock mutex to at "),
+        "{text}"
+    );
     assert!(text.contains("help: the program is not the one that the schedule was made with"), "{text}");
     let object = json(&mut replay(directory.path(), &["--format", "json"]), 2);
     assert!(object["error"]["message"].as_str().is_some_and(|m| m.contains("departs")), "{object}");
@@ -238,7 +241,7 @@ fn steps_that_the_program_cannot_make_are_departures() {
     let header = schedule.split("steps:\n").next().expect("there is a header");
     for (steps, place) in [
         ("main.7", "step 0 of 1: main.7 was to move, but it is not there"),
-        ("main\nmain\nmain\n", "step 2 of 3: main was to move, but its join main.1 is blocked"),
+        ("main\nmain\nmain\n", "step 2 of 3: main was to move, but its join main.1 at "),
         ("main\nmain choice 4000000000\n", "step 1 of 2: main was to move"),
         ("main.1.1.1.1.1.1.1.1\n", "step 0 of 1: main.1.1.1.1.1.1.1.1 was to move, but it is not there"),
     ] {

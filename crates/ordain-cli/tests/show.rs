@@ -129,3 +129,12 @@ fn a_reader_that_goes_away_is_no_error() {
     let output = child.wait_with_output().expect("the command ends");
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
 }
+
+#[test]
+fn what_came_from_outside_is_told_by_its_size() {
+    let directory = directory();
+    let text = SCHEDULE.replace("level:", &format!("outside: {}\nlevel:", "0a1b".repeat(500)));
+    write(directory.path(), "a.ordain", text);
+    let text = stdout(ordain(directory.path()).args(["show", "a.ordain"]), 0);
+    assert!(text.contains("outside  1000 bytes that the program read\n") && !text.contains("0a1b"), "{text}");
+}

@@ -118,8 +118,7 @@ mod cases {
 
 /// A Rust test of this file, as a test of a suite.
 fn case(name: &str) -> String {
-    let binary = std::env::current_exe().expect("this is a binary");
-    format!("[[test]]\nname = \"{name}\"\nbinary = {binary:?}\ntest = \"cases::{name}\"\n")
+    format!("[[test]]\nname = \"{name}\"\nbinary = \"./cases\"\ntest = \"cases::{name}\"\n")
 }
 
 fn program(name: &str, program: &str, more: &str) -> String {
@@ -127,6 +126,8 @@ fn program(name: &str, program: &str, more: &str) -> String {
 }
 
 fn suite(directory: &Path, head: &str, tests: &[String]) {
+    let binary = std::env::current_exe().expect("this is a binary");
+    std::os::unix::fs::symlink(binary, directory.join("cases")).expect("the directory is ours");
     write(directory, "ordain.toml", format!("[suite]\n{head}\n{}", tests.join("\n")));
 }
 
@@ -148,9 +149,7 @@ fn validate(value: &Value) {
 fn told(directory: &Path, arguments: &[&str], status: i32) -> String {
     let text = stderr(ordain(directory).arg("suite").arg("--quiet").args(arguments), status);
     let root = directory.canonicalize().expect("the directory exists").display().to_string();
-    let own = std::env::current_exe().expect("this is a binary").display().to_string();
-    let text =
-        text.replace(env!("CARGO_BIN_EXE_ordain"), "ordain").replace(&root, "[DIRECTORY]").replace(&own, "[BINARY]");
+    let text = text.replace(env!("CARGO_BIN_EXE_ordain"), "ordain").replace(&root, "[DIRECTORY]");
     text.lines().map(|line| without_times(line) + "\n").collect()
 }
 
@@ -196,8 +195,7 @@ fn programs_and_rust_tests_share_a_suite() {
     ordain(at).args(["replay", &schedule]).assert().code(1);
     let replay = row(&result, "deadlock")["findings"][0]["replay"].as_str().expect("there is one").to_owned();
     let mut shell = std::process::Command::new("sh");
-    let output =
-        shell.args(["-c", &format!("{replay} --include-ignored 2>&1")]).current_dir(at).output().expect("sh runs");
+    let output = shell.args(["-c", &format!("{replay} 2>&1")]).current_dir(at).output().expect("sh runs");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success() && text.contains("deadlock"), "{replay}: {text}");
 }
@@ -214,7 +212,6 @@ fn whatever_a_test_does_is_one_row_with_its_reason() {
         "crashes_after_a_check",
         "panics_before_a_check",
         "makes_no_check",
-        "hangs",
         "talks_nonsense",
         "is_missing",
     ];
@@ -224,13 +221,24 @@ fn whatever_a_test_does_is_one_row_with_its_reason() {
     tests.push("[[test]]\nname = \"no binary\"\nbinary = \"./missing\"\ntest = \"a\"\n".into());
     tests.push(program("fixed", "./fixed", ""));
     tests.push(case("verified"));
-    suite(at, "patience = \"400ms\"", &tests);
+    suite(at, "", &tests);
     let text = told(at, &["--junit", "junit.xml"], 1);
     insta::assert_snapshot!(text);
     let junit = fs::read_to_string(at.join("junit.xml")).expect("it is written");
-    assert!(junit.contains("failures=\"1\" errors=\"10\""), "{junit}");
+    assert!(junit.contains("failures=\"1\" errors=\"9\""), "{junit}");
     // Without the finding, the status is that of tests that cannot be checked.
     told(at, &["missing", "fixed"], 2);
+}
+
+#[test]
+fn a_test_that_hangs_does_not_hold_up_the_others() {
+    let directory = directory();
+    let at = directory.path();
+    compile(at, &source("fixed/abba.c"), "fixed", &[]);
+    suite(at, "patience = \"200ms\"\nworkers = 1", &[case("hangs"), program("fixed", "./fixed", "")]);
+    let result = json(ordain(at).args(["suite", "--quiet", "--format", "json"]), 2);
+    assert_eq!(row(&result, "hangs")["trouble"]["message"], "it hangs: it said nothing for 0.2 seconds");
+    assert_eq!(row(&result, "fixed")["state"], "verified");
 }
 
 #[test]
@@ -248,7 +256,12 @@ fn a_budget_of_executions_is_kept() {
             assert_eq!((&result["budget_spent"], &result["finished"]), (&true.into(), &false.into()));
             for test in ["endless", "counter"] {
                 let row = row(&result, test);
-                assert!(row["state"] == "unfinished" && row["executions"].as_u64() > Some(13), "{policy}: {result:#}");
+                // A second worker may use up the budget while the first still starts its test.
+                let least = if workers == "1" { 13 } else { 0 };
+                assert!(
+                    row["state"] == "unfinished" && row["executions"].as_u64() > Some(least),
+                    "{policy}: {result:#}"
+                );
             }
         }
     }

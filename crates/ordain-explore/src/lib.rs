@@ -15,6 +15,8 @@
 #![no_std]
 
 extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
 
 pub mod estimate;
 mod fingerprint;

@@ -2,8 +2,8 @@
 
 use crate::estimate::Path;
 use crate::plan::{Plan, Target};
-use core::ops::ControlFlow;
 use alloc::vec::Vec;
+use core::ops::ControlFlow;
 use ordain_model::{End, Execution, Transition};
 
 /// What it means that a strategy has nothing left to run.

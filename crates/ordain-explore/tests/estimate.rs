@@ -53,10 +53,14 @@ fn the_figure_of_the_thesis() {
 
 #[test]
 fn lines_that_make_no_sense_are_refused() {
-    for line in ["", "AddNode", "AddNode 1", "AddNode x 0", "Explore -3", "End", "End inf", "End -1", "Start 1", "start"] {
+    for line in
+        ["", "AddNode", "AddNode 1", "AddNode x 0", "Explore -3", "End", "End inf", "End -1", "Start 1", "start"]
+    {
         assert!(line.parse::<Event>().is_err(), "{line}");
     }
-    for trace in ["Start", "AddNode 1 0", "AddNode 0 - | AddNode 0 -", "AddNode 0 -1 | Explore 7", "AddNode 0 - | End 1"] {
+    for trace in
+        ["Start", "AddNode 1 0", "AddNode 0 - | AddNode 0 -", "AddNode 0 -1 | Explore 7", "AddNode 0 - | End 1"]
+    {
         let mut tree = Backtracks::default();
         assert!(parse(trace).iter().any(|e| tree.take(e).is_err()), "{trace}");
     }

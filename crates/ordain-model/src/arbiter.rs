@@ -314,6 +314,13 @@ impl Arbiter {
         }
     }
 
+    /// Whether nothing can happen any more: no thread can go on, and none is held that could be let go.
+    pub fn is_stuck(&self) -> bool {
+        let may_be_let_go = |p: Pending| p.held || self.options.kind_time && p.is_timed();
+        let stuck = |t: &ThreadId| self.choices(*t) == 0 && !self.threads[t.index()].pending.is_some_and(may_be_let_go);
+        self.alive.iter().all(stuck)
+    }
+
     /// Lists the enabled transitions in order of threads and choices; lets a held thread go if there is no other.
     pub fn enabled(&mut self, out: &mut Vec<Transition>) {
         out.clear();
@@ -567,6 +574,11 @@ impl Arbiter {
         self.execution.plain.push(PlainAccess { after, thread, kind, site });
     }
 
+    /// Locks that are held, and by whom.
+    pub fn holds(&self) -> impl Iterator<Item = (ObjectId, ThreadId)> {
+        self.execution.state.holds.iter().map(|h| (h.object, h.thread))
+    }
+
     /// Virtual time of a thread in nanoseconds: the sum of its sleeps and of those that happened before.
     pub fn time(&self, thread: ThreadId) -> u64 {
         self.threads[thread.index()].time
@@ -598,7 +610,7 @@ impl Arbiter {
             let spinning = self.alive.iter().filter(|t| self.threads[t.index()].pending.is_some_and(|p| p.held));
             End::Livelock { loops: spinning.map(|t| (*t, self.threads[t.index()].idle.sites.to_vec())).collect() }
         } else {
-            End::Deadlock(self.explain_deadlock())
+            End::Deadlock(self.waiting())
         };
         self.finish_with(end);
     }
@@ -625,7 +637,8 @@ impl Arbiter {
         self.finish_with(End::Diverged(Divergence { step, expected, expected_op, found }));
     }
 
-    fn explain_deadlock(&self) -> Deadlock {
+    /// What each thread is about to do, and who could let it go on: if none can go on, why.
+    pub fn waiting(&self) -> Deadlock {
         let holders =
             |object: ObjectId| self.execution.state.holds.iter().filter(move |h| h.object == object).map(|h| h.thread);
         let mut deadlock = Deadlock::default();

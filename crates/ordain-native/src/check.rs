@@ -1,7 +1,10 @@
 //! Checking a program: explore its schedules, confirm what is found in a fresh process, and say honestly what was not seen.
 
 mod confirm;
+mod renew;
 mod run;
+
+pub use renew::Renewed;
 
 use crate::binary::Binary;
 use crate::finding::{self, Finding};
@@ -55,6 +58,8 @@ pub struct Check {
     pub directory: Option<PathBuf>,
     /// How long the schedule of a finding may be made smaller.
     pub shrink_time: Duration,
+    /// Where the trace of an exhaustive search is written; the search is then led from outside, which is slower.
+    pub exploration_trace: Option<PathBuf>,
 }
 
 /// The result of a check.
@@ -108,6 +113,9 @@ pub enum Problem {
         /// How it differs.
         difference: String,
     },
+    /// The exploration trace cannot be made.
+    #[error("cannot write the exploration trace: {0}")]
+    Trace(std::io::Error),
     /// Something was found that a fresh process does not show.
     #[error("a {kind} was found that does not show again under the same schedule: {message}")]
     Unconfirmed {
@@ -150,21 +158,25 @@ impl Check {
         if let Some(failure) = native.failure() {
             return Err(failure.clone().into());
         }
+        self.replayed(&mut native, &policy.steps)
+    }
+
+    /// What the last execution showed, which followed a schedule.
+    pub(crate) fn replayed(&self, native: &mut Native, preemptions: &[usize]) -> Result<Replayed, Problem> {
         let departure = match &native.execution().end {
-            End::Diverged(divergence) => Some(self.difference(&native, divergence)),
+            End::Diverged(divergence) => Some(self.difference(native, divergence)),
             _ => None,
         };
         let mut usual = None;
-        let mut noticed = finding::notice(&native, self.expected_status);
+        let mut noticed = finding::notice(native, self.expected_status);
         if noticed.is_none() && self.compare_output && departure.is_none() {
-            let outputs = self.usual_output(&native)?;
-            noticed = finding::unlike(&outputs, &mut native);
+            let outputs = self.usual_output(native)?;
+            noticed = finding::unlike(&outputs, native);
             usual = Some(outputs);
         }
         let finding = noticed.map(|noticed| {
-            let preemptions = &policy.steps;
             let context = finding::Context { check: self, number: 0, preemptions, shrunk: None, usual: usual.as_ref() };
-            finding::describe(&mut native, &noticed, &context)
+            finding::describe(native, &noticed, &context)
         });
         Ok(Replayed {
             finding,

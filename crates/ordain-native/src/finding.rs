@@ -13,6 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
+use std::rc::Rc;
 use twox_hash::XxHash3_128;
 
 /// What an execution showed.
@@ -140,16 +141,20 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
 /// How threads, objects and places of a program are called.
 pub(crate) struct NativeWords<'a> {
     native: &'a Native,
-    symbols: Option<RefCell<Symbols>>,
+    symbols: Option<Rc<RefCell<Symbols>>>,
 }
 
 impl<'a> NativeWords<'a> {
     pub(crate) fn new(native: &'a Native) -> Self {
-        let symbols = native.process_id().and_then(|id| Symbols::new(id).ok()).map(RefCell::new);
+        Self::with(native, symbols_of(native))
+    }
+
+    /// With symbols that were read before.
+    pub(crate) fn with(native: &'a Native, symbols: Option<Rc<RefCell<Symbols>>>) -> Self {
         Self { native, symbols }
     }
 
-    fn unwind(&self, registers: &[u64; 8], exact: bool) -> Vec<backtrace::Frame> {
+    pub(crate) fn unwind(&self, registers: &[u64; 8], exact: bool) -> Vec<backtrace::Frame> {
         let (Some(symbols), Some(id)) = (&self.symbols, self.native.process_id()) else { return Vec::new() };
         let [rip, rsp, rbp, rbx, r12, r13, r14, r15] = *registers;
         let registers = Registers { rip, rsp, rbp, rbx, r12, r13, r14, r15, exact };
@@ -181,6 +186,12 @@ impl Words for NativeWords<'_> {
             _ => describe::Place { file: place.to_string(), ..Default::default() },
         })
     }
+}
+
+/// The symbols of the process of the last execution, as long as it is there.
+pub(crate) fn symbols_of(native: &Native) -> Option<Rc<RefCell<Symbols>>> {
+    let symbols = native.process_id().and_then(|id| Symbols::new(id).ok())?;
+    Some(Rc::new(RefCell::new(symbols)))
 }
 
 /// The same without looking into the process: nothing but names by birth.
@@ -262,7 +273,7 @@ pub(crate) fn describe(native: &mut Native, noticed: &Noticed, context: &Context
     Finding { story, file, trouble, schedule }
 }
 
-fn frame(location: &Location, sources: &mut Sources) -> Frame {
+pub(crate) fn frame(location: &Location, sources: &mut Sources) -> Frame {
     let place = location.file.as_ref().zip(location.line).map(|(file, line)| {
         let file = file.display().to_string();
         let text = sources.line(&file, line).map(str::to_owned);

@@ -5,14 +5,16 @@ pub mod binary;
 mod check;
 pub mod doctor;
 mod finding;
+pub mod gdb;
 mod inputs;
 mod observe;
 mod process;
 pub mod record;
+mod session;
 mod shared;
 mod target;
 
-pub use check::{Check, LEVEL, Problem, Replayed, Report, default_options};
+pub use check::{Check, LEVEL, Problem, Renewed, Replayed, Report, default_options};
 pub use finding::{Finding, command_line, describe_input, unescape};
 pub use observe::{Observer, Progress};
 pub use ordain_report::{Kind, Verdict};
@@ -20,4 +22,5 @@ pub use ordain_wire::{Mode, ThreadRecord};
 #[doc(hidden)]
 pub use process::runtime_image;
 pub use process::{Launch, Patience};
+pub use session::{ObjectNow, Session, State, ThreadNow};
 pub use target::{Aftermath, Allowance, Ended, Failure, ModeChange, Native, Search, Turn, Wanted};

@@ -1,5 +1,7 @@
 //! A program as a target of the search: runs plans on it, in whichever mode works, and believes nothing unconfirmed.
 
+pub(crate) mod stepping;
+
 use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::shared::Shared;
 use ordain_explore::estimate::Estimate;
@@ -101,6 +103,8 @@ pub struct Native {
     exploring: bool,
     /// The process asks before each step, so that what happens is known even if it is lost.
     careful: bool,
+    /// A debugger may attach.
+    debugged: bool,
     aftermath: Aftermath,
     failure: Option<Failure>,
     /// Changes of mode so far.
@@ -221,6 +225,7 @@ impl Native {
             read: 0,
             exploring: false,
             careful: false,
+            debugged: false,
             aftermath,
             failure: None,
             changes: Vec::new(),
@@ -316,7 +321,7 @@ impl Native {
         if !self.shared.write_known(&self.follower.known_since(0, 0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
-        let process = Process::start(&self.launch, &self.shared, self.mode, self.pool);
+        let process = Process::start(&self.launch, &self.shared, self.mode, self.pool, self.debugged);
         let mut process = process.map_err(|e| Failure::Start(e.to_string()))?;
         let waited = process.wait(&self.shared, self.patience).map_err(|e| Failure::Start(e.to_string()))?;
         match waited {
@@ -371,53 +376,67 @@ impl Native {
         self.follower.begin();
         self.read = 0;
         loop {
-            let Some(process) = self.process.as_mut() else { return Ok(Attempt::Again) };
-            process.give_turn(&self.shared);
-            let waited = process.wait(&self.shared, self.patience).map_err(|e| Failure::Broken(e.to_string()))?;
-            match waited {
-                Waited::Turn => {}
-                Waited::Ended(status) => {
-                    self.process = None;
-                    return Ok(Attempt::Lost(describe(status)));
-                }
-                Waited::Stuck => {
-                    self.process = None;
-                    return Ok(Attempt::Lost("it does not answer any more".into()));
-                }
-            }
-            let status = self.shared.control().status.load(Relaxed);
-            if let Err(why) = self.feed(&mut Lead::Plan(plan)) {
-                self.process = None;
-                return Ok(Attempt::Lost(why));
-            }
-            match status {
-                Status::ASK => {
-                    let answer = self.follower.decide(plan);
-                    let control = self.shared.control();
-                    control.answer_thread.store(answer.map_or(0, |t| t.thread.0), Relaxed);
-                    control.answer_choice.store(answer.map_or(u32::MAX, |t| t.choice), Relaxed);
-                }
-                Status::DONE => return Ok(self.conclude(&mut Lead::Plan(plan))),
-                Status::MORE_THREADS => {
-                    self.process = None;
-                    self.grow_pool()?;
-                    return Ok(Attempt::Again);
-                }
-                Status::REFUSED => {
-                    let reason = self.shared.message();
-                    self.process = None;
-                    return if self.leave_mode(&reason) { Ok(Attempt::Again) } else { Err(Failure::Refused(reason)) };
-                }
-                Status::BROKEN => {
-                    self.process = None;
-                    return Ok(Attempt::Lost(self.shared.message()));
-                }
-                _ => {
-                    self.process = None;
-                    return Ok(Attempt::Lost("it reported an unknown state".into()));
-                }
+            match self.turn(plan)? {
+                Some(attempt) => return Ok(attempt),
+                None => self.answer(plan),
             }
         }
+    }
+
+    /// Lets the process run until it asks, and then gives nothing, or until it is done.
+    fn turn(&mut self, plan: &mut Plan<'_>) -> Result<Option<Attempt>, Failure> {
+        let Some(process) = self.process.as_mut() else { return Ok(Some(Attempt::Again)) };
+        process.give_turn(&self.shared);
+        let waited = process.wait(&self.shared, self.patience).map_err(|e| Failure::Broken(e.to_string()))?;
+        match waited {
+            Waited::Turn => {}
+            Waited::Ended(status) => {
+                self.process = None;
+                return Ok(Some(Attempt::Lost(describe(status))));
+            }
+            Waited::Stuck => {
+                self.process = None;
+                return Ok(Some(Attempt::Lost("it does not answer any more".into())));
+            }
+        }
+        let status = self.shared.control().status.load(Relaxed);
+        if let Err(why) = self.feed(&mut Lead::Plan(plan)) {
+            self.process = None;
+            return Ok(Some(Attempt::Lost(why)));
+        }
+        Ok(Some(match status {
+            Status::ASK => return Ok(None),
+            Status::DONE => self.conclude(&mut Lead::Plan(plan)),
+            Status::MORE_THREADS => {
+                self.process = None;
+                self.grow_pool()?;
+                Attempt::Again
+            }
+            Status::REFUSED => {
+                let reason = self.shared.message();
+                self.process = None;
+                if !self.leave_mode(&reason) {
+                    return Err(Failure::Refused(reason));
+                }
+                Attempt::Again
+            }
+            Status::BROKEN => {
+                self.process = None;
+                Attempt::Lost(self.shared.message())
+            }
+            _ => {
+                self.process = None;
+                Attempt::Lost("it reported an unknown state".into())
+            }
+        }))
+    }
+
+    /// Decides for the process that asks.
+    fn answer(&mut self, plan: &mut Plan<'_>) {
+        let answer = self.follower.decide(plan);
+        let control = self.shared.control();
+        control.answer_thread.store(answer.map_or(0, |t| t.thread.0), Relaxed);
+        control.answer_choice.store(answer.map_or(u32::MAX, |t| t.choice), Relaxed);
     }
 
     fn write_plan(&mut self, plan: &Plan<'_>) -> Result<(), Failure> {

@@ -83,7 +83,9 @@ struct Remote;
 impl ordain_explore::Policy for Remote {
     fn pick(&mut self, arbiter: &mut Arbiter) -> Pick {
         let control = control();
-        engine().publish_log();
+        let e = engine();
+        e.publish_log();
+        e.note_threads();
         control.status.store(Status::ASK, Relaxed);
         hand_over(control);
         let choice = control.answer_choice.load(Relaxed);
@@ -145,12 +147,24 @@ pub fn is_connected() -> bool {
 pub fn connect(shared: *mut u8) {
     // SAFETY: once, before anything else happens.
     unsafe { SHARED = shared };
+    let control = control();
+    control.passing.store(passing as *const () as u64, Relaxed);
+    control.running[0].store((&raw const ORDAIN_CURRENT) as u64, Relaxed);
+    control.running[1].store(core::mem::offset_of!(Slot, thread) as u64, Relaxed);
+}
+
+/// A place for a breakpoint: whoever looks on with a debugger stops here when the launcher has the turn.
+#[inline(never)]
+extern "C" fn passing() {
+    // SAFETY: does nothing; it is there so that the call is.
+    unsafe { core::arch::asm!("nop") };
 }
 
 /// Gives the launcher the turn and waits for it to come back.
 pub fn hand_over(control: &Control) {
     control.turn.store(Turn::LAUNCHER, SeqCst);
     sys::futex_wake(&control.turn);
+    passing();
     await_turn(control);
 }
 
@@ -551,7 +565,8 @@ impl Engine {
         let records = unsafe { &mut *((&raw const control.threads) as *mut [ThreadRecord; MOST_THREADS]) };
         let mut count = 0;
         for slot in self.slots.iter().filter(|s| s.state == State::Running).take(MOST_THREADS) {
-            records[count] = ThreadRecord { thread: slot.thread.0, exact: 0, registers: slot.registers };
+            records[count] = 
+                ThreadRecord { thread: slot.thread.0, exact: 0, registers: slot.registers, fs: slot.fs };
             count += 1;
         }
         control.thread_count.store(count as u32, Relaxed);

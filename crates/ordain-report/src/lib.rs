@@ -23,6 +23,7 @@ pub mod html;
 #[cfg(feature = "export")]
 pub mod junit;
 mod kind;
+pub mod narrate;
 #[cfg(feature = "export")]
 pub mod perfetto;
 #[cfg(feature = "export")]
@@ -47,7 +48,7 @@ mod when;
 
 pub use kind::{Kind, Verdict};
 pub use ordain_model::Size;
-pub use run::{Branch, Estimate, Run, Sample, Samples};
+pub use run::{Branch, Estimate, Run, Sample, Samples, number};
 pub use shell::quote;
 pub use source::{Sources, is_own};
 pub use story::{Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting};

@@ -110,7 +110,7 @@ fn percent(share: f64) -> String {
 }
 
 /// A number given by its logarithm to base 10, in few digits: `1680`, `2.1 × 10^5`, `10^13863`.
-pub(crate) fn number(log10: f64) -> String {
+pub fn number(log10: f64) -> String {
     if !log10.is_finite() {
         return "unknown".into();
     }

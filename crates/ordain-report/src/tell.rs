@@ -1,13 +1,12 @@
 //! Tells an execution as a story: what happened, who was involved, and which steps matter.
 
 use crate::kind::Kind;
+use crate::narrate::{Named, Narrator, short_text};
 use crate::source::Sources;
 use crate::story::{Hold, Object, Place, Race, RaceAccess, Step, Story, Switch, Thread, Waiter, Waiting};
 use ordain_model::describe::{self, Words};
 use ordain_model::execution::{PlainAccess, PlainKind};
-use ordain_model::{
-    Access, DataRace, Deadlock, End, Execution, Names, ObjectId, Operation, Outcome, Site, Size, ThreadId, Wait,
-};
+use ordain_model::{Access, DataRace, Deadlock, End, Execution, ObjectId, Operation, Outcome, Site, Size, ThreadId};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
@@ -39,33 +38,11 @@ pub struct Facts<'a> {
     pub level: &'a str,
 }
 
-/// Words of a front end, with names of objects from the source where it has none.
-struct Named<'a> {
-    words: &'a dyn Words,
-    aliases: HashMap<ObjectId, String>,
-}
-
-impl Words for Named<'_> {
-    fn names(&self) -> &Names {
-        self.words.names()
-    }
-
-    fn given(&self, thread: ThreadId) -> Option<String> {
-        self.words.given(thread)
-    }
-
-    fn variable(&self, object: ObjectId) -> Option<String> {
-        self.words.variable(object).or_else(|| self.aliases.get(&object).cloned())
-    }
-
-    fn place(&self, site: Site) -> Option<describe::Place> {
-        self.words.place(site)
-    }
-}
-
 /// Tells the story of an execution.
 pub fn tell(words: &dyn Words, sources: &mut Sources, facts: &Facts<'_>) -> Story {
-    let named = Named { words, aliases: aliases(words, sources, facts.execution) };
+    let mut narrator = Narrator::default();
+    narrator.learn(words, sources, facts.execution);
+    let named = narrator.words(words);
     let mut teller = Teller {
         words: &named,
         sources: RefCell::new(sources),
@@ -75,43 +52,6 @@ pub fn tell(words: &dyn Words, sources: &mut Sources, facts: &Facts<'_>) -> Stor
     };
     teller.find_threads();
     teller.story(facts)
-}
-
-/// How objects without a name of their own are called in the source: only if all places agree, and no other object is called so.
-fn aliases(words: &dyn Words, sources: &mut Sources, execution: &Execution) -> HashMap<ObjectId, String> {
-    let mut known: HashMap<Site, Option<String>> = HashMap::new();
-    let mut seen: HashMap<ObjectId, Option<String>> = HashMap::new();
-    let pending: Vec<(Operation, Site)> = match &execution.end {
-        End::Deadlock(deadlock) => deadlock.waiters.iter().map(|w| (w.op, w.site)).collect(),
-        _ => Vec::new(),
-    };
-    let waits = execution.steps.iter().filter(|s| matches!(s.op, Operation::QueueWait { .. }));
-    let waits: HashSet<Site> = waits.map(|s| s.site).collect();
-    for (op, site) in execution.steps.iter().map(|s| (s.op, s.site)).chain(pending) {
-        let told = match op {
-            Operation::Woken { .. } | Operation::Count { .. } => false,
-            // After a wait the mutex is locked again at the place of the wait, whose first argument is not the mutex.
-            Operation::Lock { .. } => !waits.contains(&site),
-            _ => true,
-        };
-        let Some(object) = op.object().filter(|_| told) else { continue };
-        if words.variable(object).is_some() || matches!(seen.get(&object), Some(None)) {
-            continue;
-        }
-        let name = known.entry(site).or_insert_with(|| {
-            let place = words.place(site).filter(|p| p.line > 0)?;
-            sources.object_at(&place.file, place.line, place.column)
-        });
-        let entry = seen.entry(object).or_insert_with(|| name.clone());
-        if entry != name {
-            *entry = None;
-        }
-    }
-    let mut uses: HashMap<String, usize> = HashMap::new();
-    for name in seen.values().flatten() {
-        *uses.entry(name.clone()).or_default() += 1;
-    }
-    seen.into_iter().filter_map(|(object, name)| Some((object, name.filter(|n| uses.get(n) == Some(&1))?))).collect()
 }
 
 struct Teller<'a> {
@@ -225,7 +165,7 @@ impl Teller<'_> {
     fn waiting(&mut self, deadlock: &Deadlock) -> Waiting {
         let waiters = deadlock.waiters.iter().map(|w| Waiter {
             thread: self.thread(w.thread).unwrap_or(0),
-            doing: self.short_text(&w.op),
+            doing: short_text(self.words, &w.op),
             object: w.op.object().map(|o| self.object(o)),
             for_threads: w.for_threads.iter().filter_map(|t| self.thread(*t)).collect(),
             place: self.place(w.site),
@@ -409,7 +349,7 @@ impl Teller<'_> {
             let objects: Vec<usize> = objects.collect::<Vec<_>>().into_iter().map(|o| self.object(o)).collect();
             let (text, place) = texts
                 .entry((step.op, step.site))
-                .or_insert_with(|| (self.short_text(&step.op), self.place(step.site)))
+                .or_insert_with(|| (short_text(self.words, &step.op), self.place(step.site)))
                 .clone();
             let outcome = describe::outcome(step);
             let text = outcome.as_ref().map_or(text.clone(), |outcome| format!("{text} -> {outcome}"));
@@ -438,20 +378,6 @@ impl Teller<'_> {
             });
         }
         steps
-    }
-
-    /// What an operation is, in as few words as a column has room for.
-    fn short_text(&self, op: &Operation) -> String {
-        let name = |o: ObjectId| self.words.variable(o).unwrap_or_else(|| self.words.names().object_name(o));
-        match *op {
-            Operation::QueueWait { queue, lock } => format!("wait {}, unlock {}", name(queue), name(lock)),
-            Operation::Woken { queue, .. } => format!("woken {}", name(queue)),
-            Operation::Join { thread, wait: Wait::Block } => format!("join {}", self.words.names().thread_name(thread)),
-            _ => match op.object() {
-                Some(object) => format!("{} {}", op.verb(), name(object)),
-                None => describe::operation(self.words, op),
-            },
-        }
     }
 }
 

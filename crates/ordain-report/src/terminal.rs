@@ -5,6 +5,8 @@
 
 mod timeline;
 
+pub use timeline::Timeline;
+
 use crate::story::{Frame, Place, Shrunk, Story, Thread};
 use anstyle::{Ansi256Color, Effects, Style};
 use ordain_model::Size;
@@ -110,6 +112,29 @@ pub fn clean(text: &str) -> String {
 
 /// The whole finding.
 pub fn finding(story: &Story, look: Look, next: &Next) -> String {
+    tell(story, look, next, true)
+}
+
+/// The finding for a reader who has seen its timeline.
+pub fn finding_without_timeline(story: &Story, look: Look, next: &Next) -> String {
+    tell(story, look, next, false)
+}
+
+/// How large the schedule of a finding is, as the title of its timeline.
+pub fn title(story: &Story, look: Look) -> String {
+    let mut page = Page::new(look);
+    page.line(BOLD, &format!("{}:", size(story)));
+    page.text
+}
+
+/// Text in the style of titles.
+pub fn bold(text: &str, look: Look) -> String {
+    let mut page = Page::new(look);
+    page.put(BOLD, text);
+    page.text
+}
+
+fn tell(story: &Story, look: Look, next: &Next, with_timeline: bool) -> String {
     let mut page = Page::new(look);
     page.put(ALARM, "ordain found: ");
     page.line(ALARM, story.kind.title());
@@ -120,9 +145,11 @@ pub fn finding(story: &Story, look: Look, next: &Next) -> String {
         page.line(PLAIN, &format!("  {}", near(line)));
     }
     stacks(story, &mut page);
-    page.end();
-    page.line(BOLD, &format!("{}:", size(story)));
-    timeline::draw(story, &mut page);
+    if with_timeline {
+        page.end();
+        page.text.push_str(&title(story, look));
+        timeline::draw(story, &mut page);
+    }
     outputs(story, &mut page);
     if let Some(trouble) = &next.trouble {
         page.end();

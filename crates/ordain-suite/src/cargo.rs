@@ -54,7 +54,7 @@ impl<'a> Builds<'a> {
             (Some(binary), _) => {
                 let binary = locate(self.base, binary);
                 let place = binary.display().to_string();
-                (vec![(std::path::absolute(&binary).unwrap_or(binary), self.base.to_owned())], place)
+                (vec![(binary, self.base.to_owned())], place)
             }
             (None, package) => {
                 let package = package.as_deref().unwrap_or_default();
@@ -65,6 +65,8 @@ impl<'a> Builds<'a> {
         for (binary, directory) in binaries {
             let tests = self.list(&binary, is_stopped)?;
             if tests.contains(&test) {
+                // It will not be run from here.
+                let binary = std::path::absolute(&binary).unwrap_or(binary);
                 return Ok(Found { binary, test, directory });
             }
             names.extend(tests);

@@ -367,7 +367,7 @@ fn finish(row: &mut Row, end: End, (most, keep_going): (Option<u64>, bool), elap
 }
 
 /// What a test costs in all, as natural logarithm: as much for each execution as so far.
-fn total_ln(spent: f64, executions: u64, estimate: Option<Estimate>, most: Option<u64>) -> Option<f64> {
+pub(crate) fn total_ln(spent: f64, executions: u64, estimate: Option<Estimate>, most: Option<u64>) -> Option<f64> {
     let each = spent / executions as f64;
     let limit = most.map(|most| (most as f64).log10());
     let log10 = match (estimate.map(|e| e.log10), limit) {

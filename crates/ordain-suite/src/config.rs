@@ -170,7 +170,7 @@ impl Config {
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|error| {
             let place = error.span().unwrap_or(0..0);
-            wrong(path, text, place, error.message().to_owned(), HELP.to_owned())
+            wrong(path, text, place, error.message().to_owned(), help(error.message()))
         })?;
         config.check(path, text)?;
         Ok(config)
@@ -300,6 +300,19 @@ const HELP: &str = "valid keys of [suite]: budget, executions, policy, slice, wo
     max-executions, env; for programs: program, args, stdin, expect-status, compare-output, kind-time, spurious-wakeups, \
     strategy, preemption-bound, seed, keep-going; for Rust tests: package (with cargo-args) or binary, test. Policies: \
     round-robin, shortest-first, even-coverage, findings, weighted. Times: \"500ms\", \"30s\", \"5m\", \"1h\"";
+
+/// What would be right instead of what a message is about.
+fn help(message: &str) -> String {
+    // unknown field `programm`, expected one of `name`, `program`
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let known = message.starts_with("unknown ") && message.contains("expected");
+    let Some(wrong) = quoted.next().filter(|_| known) else { return HELP.to_owned() };
+    let near = quoted.map(|right| (strsim::damerau_levenshtein(wrong, right), right)).min();
+    match near {
+        Some((distance, right)) if distance <= 3 => format!("did you mean `{right}`? docs/suite.md explains every key"),
+        _ => "docs/suite.md explains every key".into(),
+    }
+}
 
 /// The place of the n-th table of a test.
 fn table(text: &str, number: usize) -> Range<usize> {

@@ -9,6 +9,7 @@ pub mod amount;
 mod cargo;
 mod conduct;
 pub mod config;
+pub mod experiment;
 mod gate;
 mod library;
 mod process;

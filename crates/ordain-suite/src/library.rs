@@ -227,7 +227,9 @@ impl Conducted {
 
 /// The line that tells most: what is behind a panic, or what Ordain said, else the last one.
 fn last_words(output: &str) -> Option<String> {
-    let lines: Vec<&str> = output.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    // What the test harness says is no news.
+    let harness = |l: &str| l.starts_with("test ") || l.starts_with("running ");
+    let lines: Vec<&str> = output.lines().map(str::trim).filter(|l| !l.is_empty() && !harness(l)).collect();
     let told = lines.iter().find(|l| l.starts_with("ordain: "));
     let panicked = lines.iter().rposition(|l| l.contains("panicked at")).and_then(|at| lines.get(at + 1));
     let last = lines.iter().rfind(|l| !l.starts_with("note: "));
@@ -261,6 +263,6 @@ mod tests {
         let blocked = "\nordain: the program is blocked.\nordain: more\nlast\n";
         assert_eq!(last_words(blocked).as_deref(), Some("ordain: the program is blocked."));
         assert_eq!(last_words("one\ntwo\n").as_deref(), Some("two"));
-        assert_eq!(last_words(" \n"), None);
+        assert_eq!(last_words(" \nrunning 1 test\ntest a::b ... "), None);
     }
 }

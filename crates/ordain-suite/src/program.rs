@@ -85,6 +85,7 @@ fn prepare(config: &TestConfig, base: &Path, directory: &Path) -> Result<Check, 
         patience: Patience::default(),
         directory: Some(directory.to_owned()),
         shrink_time: SHRINK_TIME,
+        exploration_trace: None,
     })
 }
 

@@ -138,7 +138,7 @@ pub fn replay_command(config: &TestConfig, base: &Path, ordain: &str, schedule: 
         (Some(binary), _) => {
             let test = quote(config.test.as_deref().unwrap_or_default());
             let binary = quote(&locate(base, binary).to_string_lossy());
-            format!("ORDAIN_REPLAY={schedule} {binary} {test} --exact --nocapture")
+            format!("ORDAIN_REPLAY={schedule} {binary} {test} --exact --include-ignored --nocapture")
         }
         (None, Some(package)) => {
             let options: String = config.cargo_args.iter().map(|option| format!(" {}", quote(option))).collect();

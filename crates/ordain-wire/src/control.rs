@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// Both sides must be of this version.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Where the plan's forced decisions begin: pairs of thread and choice.
 pub const PLAN_OFFSET: usize = 1 << 20;
 /// More forced decisions than this cannot be told.
@@ -139,6 +139,8 @@ pub struct ThreadRecord {
     pub exact: u32,
     /// rip, rsp, rbp, rbx, r12, r13, r14, r15.
     pub registers: [u64; 8],
+    /// The base of its thread-local storage, by which its kernel thread is found.
+    pub fs: u64,
 }
 
 /// The first page of the shared memory.
@@ -249,6 +251,10 @@ pub struct Control {
     pub inputs_length: AtomicU64,
     /// Goes up with every visible operation, so that a hang is seen.
     pub heartbeat: AtomicU64,
+    /// For debuggers: where the runtime passes whenever it has given the turn away.
+    pub passing: AtomicU64,
+    /// For debuggers: where the number of the running thread is found: the address of a pointer, and an offset from there.
+    pub running: [AtomicU64; 2],
     /// The launcher has decided that the execution hangs.
     pub hang: AtomicU32,
 

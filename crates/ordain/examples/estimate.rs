@@ -22,7 +22,8 @@ fn evaluate(name: &str, kind: Kind, most: usize, probes: u64, program: impl Fn()
     let total = search(&mut target, &mut *strategy, &mut |t, _| {
         knowing.learn(t.execution());
         ControlFlow::Continue(())
-    }).executions;
+    })
+    .executions;
     {
         let mut strategy = kind.make(0, 3);
         target.run(&mut strategy.plan().unwrap());
@@ -35,29 +36,42 @@ fn evaluate(name: &str, kind: Kind, most: usize, probes: u64, program: impl Fn()
     let mut strategy = kind.make(0, 3);
     let mut foresight: Foresight = Foresight::default();
     let mut out = format!("{name:24} {total:9}");
-    let marks: Vec<u64> = [0.0, 0.01, 0.05, 0.10, 0.25].iter().map(|s| ((total as f64 * s).ceil() as u64).max(1)).collect();
+    let marks: Vec<u64> =
+        [0.0, 0.01, 0.05, 0.10, 0.25].iter().map(|s| ((total as f64 * s).ceil() as u64).max(1)).collect();
     let mut n = 0;
     while let Some(mut plan) = strategy.plan() {
         target.run(&mut plan);
         strategy.learn(target.execution());
         if !matches!(target.execution().end, ordain_model::End::Cut) {
             n += 1;
-        } else { continue }
+        } else {
+            continue;
+        }
         let _ = &foresight;
         foresight.hear(target.execution());
         for (i, m) in marks.iter().enumerate() {
-            if *m == n && (i == 0 || marks[i-1] != n) {
+            if *m == n && (i == 0 || marks[i - 1] != n) {
                 foresight.probe(&mut target, probes, &mut |_| ControlFlow::Continue(()));
                 let t = Instant::now();
                 if let Some(r) = foresight.estimate(&*strategy, n, most as u64) {
                     let est = r.ln.exp();
                     let t = t.elapsed();
                     let within = (r.low.exp() - 0.5..=r.high.exp() + 0.5).contains(&(total as f64));
-                    out += &format!(" | {:9.1} {:5.1}% {:.0}-{:.0}{} {:4}ms", est, 100.0 * (est / total as f64).min(total as f64 / est), r.low.exp(), r.high.exp(), if within {"✓"} else {"✗"}, t.as_millis());
+                    out += &format!(
+                        " | {:9.1} {:5.1}% {:.0}-{:.0}{} {:4}ms",
+                        est,
+                        100.0 * (est / total as f64).min(total as f64 / est),
+                        r.low.exp(),
+                        r.high.exp(),
+                        if within { "✓" } else { "✗" },
+                        t.as_millis()
+                    );
                 }
             }
         }
-        if n > marks[4] { break }
+        if n > marks[4] {
+            break;
+        }
     }
     println!("{out}");
 }
@@ -69,7 +83,8 @@ fn main() {
     evaluate("readers(6)", k, most, probes, || programs::readers(6));
     evaluate("readers(13)", k, most, probes, || programs::readers(13));
     for n in 2..6 {
-    evaluate("lastzero(n)", k, most, probes, move || programs::lastzero(n)); }
+        evaluate("lastzero(n)", k, most, probes, move || programs::lastzero(n));
+    }
     evaluate("lastzero(8)", k, most, probes, || programs::lastzero(8));
     evaluate("lastzero(12)", k, most, probes, || programs::lastzero(12));
     evaluate("indexer(13)", k, most, probes, || programs::indexer(13));
@@ -80,7 +95,9 @@ fn main() {
     evaluate("mutex_counter(4,2)", k, most, probes, || programs::mutex_counter(4, 2));
     evaluate("philosophers(5,o)", k, most, probes, || programs::philosophers(5, true));
     evaluate("philosophers(8,o)", k, most, probes, || programs::philosophers(8, true));
-    evaluate("buffer(1,1,2)", k, most, probes, || programs::buffer(1,1,2,true));
-    if most < 1000 { evaluate("buffer(2,1,2)", k, most, probes, || programs::buffer(2,1,2,true)); }
-    evaluate("buffer(2,2,1)", k, most, probes, || programs::buffer(2,2,1,true));
+    evaluate("buffer(1,1,2)", k, most, probes, || programs::buffer(1, 1, 2, true));
+    if most < 1000 {
+        evaluate("buffer(2,1,2)", k, most, probes, || programs::buffer(2, 1, 2, true));
+    }
+    evaluate("buffer(2,2,1)", k, most, probes, || programs::buffer(2, 2, 1, true));
 }

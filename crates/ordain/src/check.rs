@@ -6,11 +6,11 @@ use crate::record;
 use crate::replay::{self, Replay};
 use crate::report::{Report, Verdict};
 use crate::rt::{self, Executor};
+use ordain_explore::estimate::{Effort, Estimate as Total, Forecast, Foresight, TraceFile};
 pub use ordain_explore::strategy::Kind as Strategy;
 use ordain_explore::strategy::{Bound, Bounded};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Preemptions, Summary, Target, search, shrink};
 use ordain_model::{End, Options};
-use ordain_explore::estimate::{Effort, Estimate as Total, Forecast, Foresight};
 use ordain_report::{Estimate, Sample, Samples, Shrunk};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -73,6 +73,7 @@ pub struct Check {
     stack_size: usize,
     directory: Option<PathBuf>,
     shrink_time: Duration,
+    exploration_trace: Option<PathBuf>,
     options: Options,
 }
 
@@ -97,6 +98,7 @@ impl Check {
             stack_size: 256 * 1024,
             directory: Some(PathBuf::from(".ordain")),
             shrink_time: Duration::from_secs(5),
+            exploration_trace: None,
             options: Options::default(),
         }
     }
@@ -215,6 +217,12 @@ impl Check {
         self
     }
 
+    /// Writes how an exhaustive search goes to a file, for `ordain estimate` and other tools. Bounded and sampling strategies write none.
+    pub fn exploration_trace(mut self, path: impl Into<PathBuf>) -> Self {
+        self.exploration_trace = Some(path.into());
+        self
+    }
+
     fn effective_strategy(&self) -> Strategy {
         let budget = self.max_executions.is_some() || self.max_time.is_some();
         self.strategy.unwrap_or(if budget { Strategy::Portfolio } else { Strategy::Optimal })
@@ -285,6 +293,14 @@ impl Run<'_> {
 
     fn explore(mut self, mut conductor: Option<Conductor>) -> Report {
         let mut strategy = self.make_strategy();
+        let exhaustive = !self.strategy.samples() && self.check.bound.is_none();
+        let trace = self.check.exploration_trace.as_deref().filter(|_| exhaustive).map(|path| {
+            let file = TraceFile::create(path);
+            file.unwrap_or_else(|error| panic!("ordain: cannot write the exploration trace {}: {error}", path.display()))
+        });
+        if let Some(trace) = &trace {
+            strategy = trace.trace(strategy);
+        }
         let (max_time, started) = (self.check.max_time, self.started);
         // The time in which it was not its turn does not count. It waits for its first turn before it starts.
         let first = conductor.as_ref().map_or(Duration::ZERO, Conductor::waited);
@@ -320,7 +336,6 @@ impl Run<'_> {
             progress.add(Sample { seconds: elapsed.as_secs_f64(), executions, findings, estimate });
         };
         let mut foresight = Foresight::default();
-        let exhaustive = !self.strategy.samples() && self.check.bound.is_none();
         // What had been done, and when, at the last forecast.
         let mut foreseen = (total, Instant::now());
         // The search is left at each finding, because confirming one runs the program again, and taken up behind it.
@@ -395,6 +410,9 @@ impl Run<'_> {
                 report.findings.push(finding);
             }
         }
+        if let Some(Err(error)) = trace.map(TraceFile::finish) {
+            report.trouble = Some(format!("the exploration trace is not complete: {error}"));
+        }
         (report.executions, report.blocked, report.steps) = (total.executions, total.blocked, total.steps);
         (report.threads, report.depth) = (total.threads, total.depth);
         report.elapsed = elapsed(&conductor);
@@ -466,6 +484,7 @@ impl Run<'_> {
             spun: false,
             bound_reached: false,
             estimate: None,
+            trouble: None,
             options: self.check.options,
         }
     }

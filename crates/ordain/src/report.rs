@@ -34,6 +34,8 @@ pub struct Report {
     pub elapsed: Duration,
     /// How many executions an exhaustive search makes in all, as far as can be told.
     pub estimate: Option<Estimate>,
+    /// What went wrong beside the check.
+    pub(crate) trouble: Option<String>,
     pub(crate) spun: bool,
     pub(crate) bound_reached: bool,
     pub(crate) options: Options,
@@ -97,6 +99,9 @@ impl fmt::Display for Report {
                 "; spinning threads were taken to wait for a change after {} idle rounds",
                 self.options.spin_bound
             )?;
+        }
+        if let Some(trouble) = &self.trouble {
+            write!(f, "; {trouble}")?;
         }
         write!(f, "]")
     }

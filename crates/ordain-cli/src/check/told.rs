@@ -36,6 +36,15 @@ pub(super) fn human(check: &Check, report: &Report, directory: Option<&Path>) ->
 
 /// A finding, with the commands that show more of it as they can be typed here.
 pub(crate) fn story(finding: &Finding, directory: Option<&Path>) -> String {
+    terminal::finding(&finding.story, look::of_errors(), &next(finding, directory))
+}
+
+/// The same for a reader who has seen the timeline.
+pub(crate) fn story_without_timeline(finding: &Finding, next: &Next) -> String {
+    terminal::finding_without_timeline(&finding.story, look::of_errors(), next)
+}
+
+pub(crate) fn next(finding: &Finding, directory: Option<&Path>) -> Next {
     let mut next = Next::default();
     if let Some(file) = &finding.file {
         next.commands.push(("replay".into(), replay_line::for_file(file)));
@@ -49,7 +58,7 @@ pub(crate) fn story(finding: &Finding, directory: Option<&Path>) -> String {
             "The schedule file could not be written ({error}). Name a directory that can be written to with --run-dir."
         )
     });
-    terminal::finding(&finding.story, look::of_errors(), &next)
+    next
 }
 
 /// Notes that take the ground from under a verdict begin in capitals.

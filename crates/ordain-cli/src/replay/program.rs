@@ -2,15 +2,19 @@
 //! it is checked, and what is going to run is told before.
 
 use super::Arguments;
+use super::departure::{self, Difference};
+use super::{gdb, renew, step, timeline};
 use crate::Outcome;
 use crate::check::{self, plural, read_input};
 use crate::json;
 use crate::options::{self, Format};
 use crate::output::{self, printable};
 use crate::problem::Problem;
-use crate::replay_line::quote;
+use crate::replay_line::{self, quote};
+use crate::schedule_file::ScheduleFile;
 use ordain_model::{Options, Schedule};
-use ordain_native::{Check, Finding, LEVEL, Launch, Patience, binary, describe_input, unescape};
+use ordain_native::{Check, Finding, LEVEL, Launch, Patience, Replayed, binary, describe_input, unescape};
+use ordain_report::terminal::Next;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -29,10 +33,15 @@ struct Tally {
     finding: Option<Finding>,
     /// The first step that could not be followed, and how the program departed there.
     departure: Option<(usize, String)>,
+    /// The first step that did something else than the schedule file says.
+    difference: Option<Difference>,
+    /// The timeline was shown.
+    shown_timeline: bool,
 }
 
 /// Runs the program of a schedule under it.
-pub(super) fn replay(arguments: &Arguments, schedule: &Schedule) -> Result<Outcome, Problem> {
+pub(super) fn replay(arguments: &Arguments, file: &ScheduleFile) -> Result<Outcome, Problem> {
+    let schedule = &file.schedule;
     if !arguments.cargo.is_empty() {
         return Err(Problem::OnlyForTests { path: arguments.file.clone() });
     }
@@ -42,10 +51,31 @@ pub(super) fn replay(arguments: &Arguments, schedule: &Schedule) -> Result<Outco
     output::tell(&opening(&check, &header, changed));
 
     let mut tally = Tally::default();
-    for _ in 0..arguments.times {
-        tally.add(&check, schedule)?;
+    let expected = departure::expectations(&file.text);
+    if arguments.step {
+        return step::step(arguments, &check, schedule, &expected, changed);
     }
-    output::tell(&closing(&tally, arguments.times, schedule));
+    if arguments.gdb {
+        return gdb::debug(arguments, &check, schedule, &expected, changed);
+    }
+    if arguments.times == 1 && !timeline::is_long(schedule) {
+        // What is known of another build's steps does not hold for this one.
+        let record = if changed { None } else { timeline::recorded(&arguments.file, schedule) };
+        let seen = timeline::replay(&check, schedule, &expected, record, arguments.all)?;
+        (tally.difference, tally.shown_timeline) = (seen.difference, seen.shown);
+        tally.count(seen.replayed);
+    } else {
+        for _ in 0..arguments.times {
+            tally.count(check.replay(schedule).map_err(|problem| Problem::Native { problem })?);
+        }
+    }
+    if let Some(time) = arguments.search.filter(|_| tally.shown == 0 || tally.difference.is_some()) {
+        let followed = tally.departure.as_ref().map_or(schedule.steps.len(), |d| d.0);
+        let fitting = tally.difference.as_ref().map_or(followed, |difference| difference.step.min(followed));
+        output::tell(&searching(&tally, fitting, schedule));
+        return renew::search(arguments, &check, schedule, &expected, fitting, time);
+    }
+    output::tell(&closing(&tally, arguments.times, schedule, &arguments.file));
     if arguments.format == Format::Json && (tally.shown > 0 || tally.departed == 0) {
         output::write_json(&json::Replay {
             version: json::VERSION,
@@ -64,16 +94,31 @@ pub(super) fn replay(arguments: &Arguments, schedule: &Schedule) -> Result<Outco
     match tally.departure {
         _ if tally.shown > 0 => Ok(Outcome::Finding),
         None => Ok(Outcome::Clean),
-        Some((step, difference)) => {
-            let difference = printable(&difference);
-            Err(Problem::Departure { step, steps: schedule.steps.len(), difference, changed })
-        }
+        Some(last) => Err(departure(arguments, schedule, changed, last, tally.difference)),
     }
 }
 
+/// How a program departs from its schedule: at the first step that is another one, or else where it can be followed no more.
+pub(super) fn departure(
+    arguments: &Arguments,
+    schedule: &Schedule,
+    changed: bool,
+    (last, text): (usize, String),
+    first: Option<Difference>,
+) -> Problem {
+    let (step, difference) = match first {
+        Some(first) if first.step < last => {
+            (first.step, format!("{}. Its threads can be led as the schedule says up to step {last}", first.text))
+        }
+        Some(first) => (first.step, first.text),
+        None => (last, printable(&text)),
+    };
+    let command = renew::command(&arguments.file);
+    Problem::Departure { step, steps: schedule.steps.len(), difference, changed, command }
+}
+
 impl Tally {
-    fn add(&mut self, check: &Check, schedule: &Schedule) -> Result<(), Problem> {
-        let replayed = check.replay(schedule).map_err(|problem| Problem::Native { problem })?;
+    fn count(&mut self, replayed: Replayed) {
         match (replayed.finding, replayed.departure) {
             (_, Some(departure)) => {
                 self.departed += 1;
@@ -85,7 +130,6 @@ impl Tally {
             }
             (None, None) => self.ended_well += 1,
         }
-        Ok(())
     }
 }
 
@@ -127,16 +171,55 @@ fn opening(check: &Check, header: &Header<'_>, changed: bool) -> String {
     text
 }
 
+/// Why and from where there is going to be a search.
+fn searching(tally: &Tally, fitting: usize, schedule: &Schedule) -> String {
+    let steps = schedule.steps.len();
+    let mut text = match (&tally.difference, &tally.departure) {
+        (Some(difference), _) => {
+            format!(
+                "the program departs from the schedule at step {} of {steps}: {}\n",
+                difference.step, difference.text
+            )
+        }
+        (None, Some((step, difference))) => {
+            format!("the program departs from the schedule at step {step} of {steps}: {}\n", printable(difference))
+        }
+        (None, None) => format!("the program followed all {} and ended well\n", plural(steps as u64, "step")),
+    };
+    let _ = writeln!(text, "searching on from the {} that fit ...\n", plural(fitting as u64, "step"));
+    text
+}
+
+/// What else can be done with a schedule, beside what a finding offers.
+fn next(finding: &Finding, file: &Path) -> Next {
+    let mut next = check::next(finding, None);
+    let replay = replay_line::for_file(file);
+    for (name, option) in [("gdb", "--gdb"), ("step", "--step")] {
+        next.commands.insert(0, (name.to_owned(), format!("{replay} {option}")));
+    }
+    next
+}
+
 /// What the replays showed.
-fn closing(tally: &Tally, times: u32, schedule: &Schedule) -> String {
+fn closing(tally: &Tally, times: u32, schedule: &Schedule, file: &Path) -> String {
     let mut text = String::new();
     let found = schedule.get("found").unwrap_or_default();
     if let Some(finding) = &tally.finding {
-        let _ = writeln!(text, "{}", check::story(finding, None));
+        let story = if tally.shown_timeline {
+            check::story_without_timeline(finding, &next(finding, file))
+        } else {
+            check::story(finding, None)
+        };
+        let _ = writeln!(text, "{story}");
         let kind = found.split(':').next().unwrap_or_default();
         if !kind.is_empty() && kind != finding.story.kind.word() {
             let _ = writeln!(text, "This is not what the schedule was made for: {}\n", printable(found));
         }
+    }
+    if let Some(Difference { step, text: difference }) = tally.difference.as_ref().filter(|_| tally.departed == 0) {
+        let _ =
+            writeln!(text, "From step {step} on the program does something else than the schedule says: {difference}.");
+        let _ = writeln!(text, "Make a schedule that fits: {}\n", renew::command(file));
     }
     let steps = plural(schedule.steps.len() as u64, "step");
     let _ = match (times, tally) {
@@ -212,6 +295,7 @@ impl Header<'_> {
             patience: hang_time.map_or_else(Patience::default, check::patience),
             directory: None,
             shrink_time: Duration::ZERO,
+            exploration_trace: None,
         })
     }
 

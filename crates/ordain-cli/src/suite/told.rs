@@ -40,8 +40,6 @@ pub(super) fn why_unfinished(result: &SuiteResult) -> &'static str {
 }
 
 const HEAD: [&str; 8] = ["test", "kind", "verdict", "explored", "executions", "findings", "time", ""];
-/// Longer reasons are shortened.
-const MOST_REASON: usize = 60;
 /// Columns of numbers.
 const RIGHT: [bool; 8] = [false, false, false, true, true, true, true, false];
 
@@ -71,7 +69,7 @@ fn cells(row: &Row) -> [String; 8] {
         large(row.executions),
         large(findings as u64),
         format!("{:.1} s", row.seconds),
-        shortened(&one_line(&reason(row))),
+        one_line(&reason(row)),
     ]
 }
 
@@ -131,14 +129,6 @@ fn kinds(run: &Run) -> String {
     kinds.join(", ")
 }
 
-/// What does not fit into the table is told below it.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MOST_REASON) {
-        Some((at, _)) => format!("{} ...", text[..at].trim_end()),
-        None => text.to_owned(),
-    }
-}
-
 fn summary(result: &SuiteResult) -> String {
     let mut states: Vec<(&str, usize)> = Vec::new();
     for state in result.rows.iter().map(Row::state) {
@@ -178,15 +168,12 @@ fn findings(text: &mut String, suite: &Suite, result: &SuiteResult) {
     }
 }
 
-/// What to do about tests that could not be checked.
+/// What to do about tests that could not be checked; why is in the table.
 fn troubles(text: &mut String, result: &SuiteResult) {
-    for row in &result.rows {
-        if let Some(trouble) = &row.trouble {
-            let _ = writeln!(text, "\n{}: {}", one_line(&row.name), one_line(&trouble.message));
-            if let Some(help) = &trouble.help {
-                let _ = writeln!(text, "  help     {}", one_line(help));
-            }
-        }
+    let helps = result.rows.iter().filter_map(|row| Some((row, row.trouble.as_ref()?.help.as_ref()?)));
+    for (number, (row, help)) in helps.enumerate() {
+        let begin = if number == 0 { "\n" } else { "" };
+        let _ = writeln!(text, "{begin}help     {}: {}", one_line(&row.name), one_line(help));
     }
 }
 

@@ -10,11 +10,11 @@
 //! the others raised so that the expected sum stays the same (the idea of stratified sampling of search trees: Knuth,
 //! Chen). If that never happens, the number is exact for the sketch.
 
+use super::Path;
 use super::hash::{Map, mix};
 use super::numbers::{add_logs, exp, ln};
 use super::promise::{Lineage, NOBODY, Promise, kind};
 use super::sketch::{Course, Past, Place, Seen, Sketch};
-use super::Path;
 use crate::plan::Planned;
 use crate::rng::Rng;
 use crate::wakeup::Sleeper;
@@ -97,7 +97,14 @@ pub(super) struct Counter<'a> {
 }
 
 impl<'a> Counter<'a> {
-    pub(super) fn new(sketch: &'a mut Sketch, reduces: bool, most: usize, rng: Rng, promise: &'a Promise, limit: u64) -> Self {
+    pub(super) fn new(
+        sketch: &'a mut Sketch,
+        reduces: bool,
+        most: usize,
+        rng: Rng,
+        promise: &'a Promise,
+        limit: u64,
+    ) -> Self {
         sketch.look_ahead();
         Self {
             sketch,
@@ -202,7 +209,14 @@ impl<'a> Counter<'a> {
         };
         self.sketch.imagined.begin();
         let Some(place) = self.sketch.root(ThreadId::MAIN) else { return };
-        group.threads.push(Thread { id: ThreadId::MAIN, place, which: u32::MAX, last: Outcome::DONE, moves: 0, course: Course::new(ThreadId::MAIN) });
+        group.threads.push(Thread {
+            id: ThreadId::MAIN,
+            place,
+            which: u32::MAX,
+            last: Outcome::DONE,
+            moves: 0,
+            course: Course::new(ThreadId::MAIN),
+        });
         let mut seen: Vec<(ThreadId, Seen)> = Vec::new();
         self.announce_known(&mut group, path.prefix, 0, &seen);
         for (depth, sleep) in path.sleep.iter().enumerate() {
@@ -353,7 +367,8 @@ impl<'a> Counter<'a> {
             Operation::Exit => footprint.len() == 1 && self.sketch.is_only_waited_for(footprint[0].object()),
             _ => false,
         };
-        let may_end = || group.threads.iter().any(|t| t.id != thread && self.sketch.future(t.place).ends_before(thread));
+        let may_end =
+            || group.threads.iter().any(|t| t.id != thread && self.sketch.future(t.place).ends_before(thread));
         if free && !may_end() {
             return true;
         }
@@ -472,9 +487,9 @@ impl<'a> Counter<'a> {
         self.sketch.imagined.load(&group.moment);
         let mut enabled = self.enabled(group);
         if self.reduces {
-            let alone = enabled.iter().position(|step| {
-                self.is_alone(group.threads[step.number].id, &step.op, &step.footprint, group)
-            });
+            let alone = enabled
+                .iter()
+                .position(|step| self.is_alone(group.threads[step.number].id, &step.op, &step.footprint, group));
             if let Some(alone) = alone {
                 let number = enabled[alone].number;
                 enabled.retain(|step| step.number == number);

@@ -28,6 +28,7 @@ impl Hasher for Plain {
 /// Mixes a value into a hash.
 #[inline]
 pub(super) fn mix(hash: u64, value: u64) -> u64 {
-    let product = u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * u128::from(value ^ 0xd6e8_feb8_6659_fd93 ^ hash.rotate_left(32));
+    let product =
+        u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * u128::from(value ^ 0xd6e8_feb8_6659_fd93 ^ hash.rotate_left(32));
     (product >> 64) as u64 ^ product as u64 ^ value.rotate_left(17)
 }

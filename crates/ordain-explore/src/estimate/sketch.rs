@@ -187,10 +187,9 @@ pub(super) struct Sketch {
 /// Whether two announcements are the same step of a program.
 fn same(a: &Operation, b: &Operation) -> bool {
     match (a, b) {
-        (
-            Operation::SendTaken { channel, wait, .. },
-            Operation::SendTaken { channel: other, wait: other_wait, .. },
-        ) => channel == other && wait == other_wait,
+        (Operation::SendTaken { channel, wait, .. }, Operation::SendTaken { channel: other, wait: other_wait, .. }) => {
+            channel == other && wait == other_wait
+        }
         _ => a == b,
     }
 }

@@ -88,7 +88,9 @@ impl fmt::Display for TraceError {
             Self::Unknown(node) => write!(f, "node {node} has not been added"),
             Self::Twice(node) => write!(f, "node {node} was added before"),
             Self::NotStarted => f.write_str("no execution has begun: Start must come first"),
-            Self::NotAChild { node, of } => write!(f, "node {node} is not a child of node {of}, where the execution is"),
+            Self::NotAChild { node, of } => {
+                write!(f, "node {node} is not a child of node {of}, where the execution is")
+            }
         }
     }
 }
@@ -152,7 +154,8 @@ pub struct Recorder {
 impl Recorder {
     /// Records an execution that the strategy has learned from and that took `time`. Executions that only sampled are passed over.
     pub fn record(&mut self, execution: &Execution, strategy: &dyn Strategy, time: f64, emit: &mut dyn FnMut(Event)) {
-        let place = strategy.path().map(|path| (path.kept, path.samples, path.prefix.get(path.kept).map(|p| p.transition)));
+        let place =
+            strategy.path().map(|path| (path.kept, path.samples, path.prefix.get(path.kept).map(|p| p.transition)));
         if let Some((_, samples, _)) = place
             && samples > core::mem::replace(&mut self.samples, samples)
         {
@@ -252,7 +255,13 @@ impl Recorder {
 
 impl State {
     /// The child of a transition, which is added if it is new.
-    fn child(&mut self, transition: Transition, parent: u64, nodes: &mut u64, emit: &mut dyn FnMut(Event)) -> &mut Child {
+    fn child(
+        &mut self,
+        transition: Transition,
+        parent: u64,
+        nodes: &mut u64,
+        emit: &mut dyn FnMut(Event),
+    ) -> &mut Child {
         let place = self.children.iter().position(|c| c.transition == transition).unwrap_or_else(|| {
             let node = *nodes;
             *nodes += 1;

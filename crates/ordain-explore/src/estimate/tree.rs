@@ -94,8 +94,11 @@ struct Sums {
 const NOTHING: f64 = f64::NEG_INFINITY;
 
 impl Sums {
-    const EMPTY: Self =
-        Self { chance: [NOTHING; EXPECTATIONS], took: [NOTHING; MEASURES], recursive: [[NOTHING; MEASURES]; EXPECTATIONS] };
+    const EMPTY: Self = Self {
+        chance: [NOTHING; EXPECTATIONS],
+        took: [NOTHING; MEASURES],
+        recursive: [[NOTHING; MEASURES]; EXPECTATIONS],
+    };
 
     fn add(&mut self, other: &Self) {
         for measure in 0..MEASURES {
@@ -211,6 +214,11 @@ impl Backtracks {
     /// What they took.
     pub fn elapsed(&self) -> f64 {
         self.elapsed
+    }
+
+    /// Whether everything that was scheduled has been explored.
+    pub fn is_complete(&self) -> bool {
+        self.nodes.get(&0).is_some_and(|root| root.visited && root.open == 0)
     }
 
     /// Nodes that are remembered.

@@ -4,7 +4,7 @@ use super::{Check, LEVEL, Problem, Report};
 use crate::finding::{self, Finding, Noticed};
 use crate::observe::{Observer, Progress};
 use crate::target::{Allowance, ModeChange, Native, Search, Wanted};
-use ordain_explore::estimate::{Effort, Forecast, Foresight};
+use ordain_explore::estimate::{Effort, Forecast, Foresight, TraceFile};
 use ordain_explore::strategy::{Bound, Bounded, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Strategy, Summary, Target, prefix_of, search};
 use ordain_model::End;
@@ -44,6 +44,7 @@ pub(super) struct Run<'a> {
     progress: Samples,
     interrupted: bool,
     foresight: Foresight,
+    trace: Option<TraceFile>,
     /// How much there is, and when that was last estimated.
     estimate: Option<Estimate>,
     foreseen: (Summary, Instant),
@@ -51,6 +52,7 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(super) fn new(check: &'a Check, observer: &'a mut dyn Observer) -> Result<Self, Problem> {
+        let trace = check.exploration_trace.as_deref().map(TraceFile::create).transpose().map_err(Problem::Trace)?;
         Ok(Self {
             check,
             observer,
@@ -70,6 +72,7 @@ impl<'a> Run<'a> {
             progress: Samples::default(),
             interrupted: false,
             foresight: Foresight::default(),
+            trace,
             estimate: None,
             foreseen: (Summary::default(), Instant::now()),
         })
@@ -79,6 +82,9 @@ impl<'a> Run<'a> {
     pub(super) fn finish(mut self) -> Result<Report, Problem> {
         self.run_twice()?;
         let (summary, coverage, departed) = self.explore()?;
+        if let Some(Err(error)) = self.trace.take().map(TraceFile::finish) {
+            self.notes.push(format!("the exploration trace is not complete: {error}"));
+        }
         Ok(self.report(summary, coverage, departed))
     }
 
@@ -136,9 +142,13 @@ impl<'a> Run<'a> {
     }
 
     fn make_strategy(&self) -> Box<dyn Strategy> {
-        match self.bound {
-            Some(bound) => Box::new(Bounded::new(bound)),
+        let strategy = match self.bound {
+            Some(bound) => return Box::new(Bounded::new(bound)),
             None => self.kind.make(self.check.seed, self.check.depth),
+        };
+        match &self.trace {
+            Some(trace) if self.is_exhaustive() => trace.trace(strategy),
+            _ => strategy,
         }
     }
 
@@ -181,7 +191,7 @@ impl<'a> Run<'a> {
         &mut self,
         before: Summary,
     ) -> Result<Option<(Summary, Option<Coverage>, Option<String>)>, Problem> {
-        if self.native.mode() == Mode::Exec || self.check.compare_output {
+        if self.native.mode() == Mode::Exec || self.check.compare_output || self.trace.is_some() {
             return Ok(None);
         }
         let job = Search {
@@ -383,7 +393,7 @@ impl<'a> Run<'a> {
         Ok((total, result))
     }
 
-    fn report(mut self, summary: Summary, coverage: Option<Coverage>, departed: Option<String>) -> Report {
+    pub(super) fn report(mut self, summary: Summary, coverage: Option<Coverage>, departed: Option<String>) -> Report {
         // A few calls are little for a program in which others would be hidden.
         let few = if self.check.binary.rust { 2 * summary.threads } else { 0 };
         let blind = summary.threads > 1 && self.visible <= few;

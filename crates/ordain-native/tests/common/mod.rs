@@ -105,6 +105,7 @@ pub fn check(path: &Path, arguments: &[String]) -> Check {
         patience: Patience { busy: Duration::from_millis(400), blocked: Duration::from_secs(5) },
         directory: None,
         shrink_time: Duration::from_secs(5),
+        exploration_trace: None,
     }
 }
 

@@ -334,7 +334,7 @@ pub(crate) fn long(steps: usize) -> Story {
 }
 
 fn estimate(log10: f64, spread: f64) -> Option<Estimate> {
-    Some(Estimate { log10, low: log10 - spread, high: log10 + spread })
+    Some(Estimate { log10, low: log10 - spread, high: log10 + spread, done: 1000 })
 }
 
 fn branch(taken: &str, explored: &[&str], left: &[&str]) -> Branch {
