@@ -31,6 +31,6 @@ fn main() {
             }
             print!(" |");
         }
-        println!();
+        println!(); use std::io::Write; std::io::stdout().flush().ok();
     }
 }
