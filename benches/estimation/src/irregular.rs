@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a program under test fails by panicking")]
 
 use ordain::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use ordain::sync::mpsc::{channel, sync_channel};
+use ordain::sync::mpsc::channel;
 use ordain::sync::{Barrier, Condvar, Mutex, OnceLock, RwLock, Semaphore};
 use ordain::thread;
 use std::collections::VecDeque;
@@ -66,31 +66,6 @@ pub(crate) fn fan_in(senders: usize, messages: usize) {
     }
     drop(sender);
     assert_eq!(receiver.iter().count(), senders * messages);
-}
-
-/// `items` go through `stages` threads with a channel of one place between each two; every third is dropped on the way.
-pub(crate) fn pipeline(stages: usize, items: usize) {
-    let (first, mut receiver) = sync_channel(1);
-    let mut handles = Vec::new();
-    for stage in 0..stages {
-        let (sender, following) = sync_channel(1);
-        let input = std::mem::replace(&mut receiver, following);
-        handles.push(thread::spawn(move || {
-            for item in input.iter() {
-                if (item + stage) % 3 != 2 && sender.send(item).is_err() {
-                    return;
-                }
-            }
-        }));
-    }
-    for item in 0..items {
-        first.send(item).unwrap();
-    }
-    drop(first);
-    let _ = receiver.iter().count();
-    for handle in handles {
-        handle.join().unwrap();
-    }
 }
 
 /// Threads push onto a Treiber stack and pop from it, trying again if another was faster; nodes are numbered from one.

@@ -86,7 +86,7 @@ macro_rules! library {
 /// The programs of the library that are small enough for a test.
 pub fn small() -> Vec<Workload> {
     let mut all = library![programs::readers(9), programs::mutex_counter(3, 3), programs::lost_update(3, 2)];
-    let irregular = library![irregular::cache(3, 2), irregular::treiber(3, 1), irregular::bank(3, 2, 3, 7)];
+    let irregular = library![irregular::cache(3, 2), irregular::queue(3, 2), irregular::table(3, 3, 4, 5)];
     all.extend(irregular.into_iter().map(Workload::irregular));
     all
 }
@@ -115,33 +115,42 @@ pub fn all(natives: Option<&Path>) -> Vec<Workload> {
     ];
     let irregular = library![
         programs::abba(6),
-        programs::philosophers(6, false),
-        programs::buffer(1, 1, 3, true),
-        programs::buffer(2, 2, 1, true),
+        programs::philosophers(12, false),
+        programs::buffer(1, 1, 7, true),
+        programs::buffer(2, 1, 2, true),
+        programs::buffer(3, 3, 1, true),
         irregular::cache(3, 2),
-        irregular::fan_in(3, 2),
-        irregular::pipeline(2, 4),
+        irregular::cache(4, 2),
+        irregular::fan_in(4, 2),
         irregular::treiber(3, 1),
+        irregular::treiber(2, 3),
+        irregular::treiber(4, 1),
         irregular::queue(3, 2),
-        irregular::try_locks(3, 2, 1),
-        irregular::work_queue(2, 3),
+        irregular::try_locks(4, 2, 1),
+        irregular::try_locks(3, 2, 2),
+        irregular::work_queue(2, 9),
+        irregular::work_queue(3, 4),
         irregular::once(4),
+        irregular::once(5),
         irregular::climb(3, 9),
+        irregular::climb(4, 9),
         irregular::phases(3, 2),
         irregular::permits(3, 2),
-        irregular::bank(3, 2, 3, 7),
-        irregular::bank(4, 2, 4, 11),
-        irregular::election(4),
+        irregular::bank(4, 3, 4, 11),
+        irregular::election(5),
+        irregular::election(6),
         irregular::rare(4, 7),
         irregular::table(3, 3, 4, 5),
+        irregular::table(4, 3, 6, 5),
         irregular::versions(2, 2),
+        irregular::versions(3, 1),
         irregular::choices(3, 4),
     ];
     all.extend(irregular.into_iter().map(Workload::irregular));
     all.extend(
         library![programs::mutex_counter(3, 2), programs::lost_update(2, 2)].into_iter().map(|w| w.by(Kind::Dfs)),
     );
-    let source = library![irregular::treiber(3, 1), irregular::bank(3, 2, 3, 7)];
+    let source = library![irregular::treiber(3, 1), irregular::table(4, 3, 6, 5)];
     all.extend(source.into_iter().map(|w| w.irregular().by(Kind::Source)));
     if let Some(natives) = natives {
         let native = |program, arguments: &[usize]| Workload::native(natives, program, arguments);
@@ -150,12 +159,13 @@ pub fn all(natives: Option<&Path>) -> Vec<Workload> {
             native("mutex_counter", &[3, 3]),
             native("philosophers", &[11]),
             native("rwlock", &[4, 3]),
+            native("rwlock", &[3, 4]),
         ]);
         let irregular = [
-            native("buffer", &[1, 1, 3]),
-            native("buffer", &[2, 1, 1]),
+            native("buffer", &[1, 1, 8]),
+            native("buffer", &[2, 1, 2]),
             native("semaphore", &[3, 2, 2]),
-            native("barrier", &[4, 1]),
+            native("barrier", &[4, 2]),
         ];
         all.extend(irregular.into_iter().map(Workload::irregular));
     }
