@@ -146,6 +146,10 @@ impl Course {
         if !idle {
             self.done = mix(self.done, spot);
         }
+        if matches!(op, Operation::Choose { .. }) {
+            // Everything behind it may depend on what was chosen.
+            self.done = mix(self.done, outcome.0);
+        }
         let kind = if outcome.message().is_some() { 0 } else { outcome.0 };
         mix(mix(self.done, spot), kind)
     }
