@@ -1,14 +1,14 @@
 //! The plots of the document, as SVG that reads well on light and on dark pages.
 
-use crate::report::{Row, thousands};
+use crate::report::{Mean, Row, thousands};
 use crate::{Foreseen, Measured, SHARES};
 use std::fmt::Write as _;
 
 /// Colours by role; the second set is for dark pages.
 const STYLE: &str = "<style>
-:root { --page: #ffffff; --ink: #1f2430; --dim: #667085; --grid: #e4e7ec; --a: #1d6fd8; --b: #d9480f; --c: #2b8a3e; --d: #9c36b5; --e: #868e96; }
+:root { --page: #ffffff; --ink: #1f2430; --dim: #667085; --grid: #e4e7ec; --a: #1d6fd8; --b: #d9480f; --c: #2b8a3e; --d: #9c36b5; --e: #c2a000; --f: #868e96; }
 @media (prefers-color-scheme: dark) {
-  :root { --page: #0d1117; --ink: #e6edf3; --dim: #9aa4b2; --grid: #2a313c; --a: #58a6ff; --b: #ff922b; --c: #69db7c; --d: #da77f2; --e: #8b949e; }
+  :root { --page: #0d1117; --ink: #e6edf3; --dim: #9aa4b2; --grid: #2a313c; --a: #58a6ff; --b: #ff922b; --c: #69db7c; --d: #da77f2; --e: #ffd43b; --f: #8b949e; }
 }
 text { font: 12px system-ui, -apple-system, 'Segoe UI', sans-serif; fill: var(--ink); }
 .dim { fill: var(--dim); } .title { font-weight: 600; font-size: 14px; } .end { text-anchor: end; } .middle { text-anchor: middle; }
@@ -72,40 +72,52 @@ fn plain(name: &str) -> String {
 
 /// Mean accuracy by how much is explored: Ordain's estimator, and the best combinations of the literature.
 pub fn by_share(rows: &[Row]) -> String {
-    let mut picture = Picture::new(760, 380, "Mean accuracy (harmonic) by how much has been explored");
-    let (left, right, top, bottom) = (52.0, 500.0, 48.0, 330.0);
-    let y = |value: f64| bottom - (bottom - top) * value / 100.0;
-    for value in [0.0, 25.0, 50.0, 75.0, 100.0] {
-        picture.grid((left, y(value)), (right, y(value)));
-        picture.text(left - 8.0, y(value) + 4.0, "dim end", &format!("{value:.0} %"));
-    }
-    let x = |at: usize| left + 30.0 + (right - left - 60.0) * at as f64 / (SHARES.len() - 1) as f64;
-    for (at, share) in SHARES.iter().enumerate() {
-        picture.text(x(at), bottom + 20.0, "dim middle", &format!("{:.0} %", 100.0 * share));
-    }
-    picture.text((left + right) / 2.0, bottom + 40.0, "dim middle", "explored");
-    let online = rows.iter().skip(2).filter(|r| r.online).take(2);
+    let mut picture = Picture::new(760, 430, "Mean accuracy by how much has been explored");
+    let online = rows.iter().skip(2).filter(|r| r.online).take(3);
     let offline = rows.iter().filter(|r| !r.online).take(1);
-    let shown: Vec<&Row> = rows.iter().take(2).chain(online).chain(offline).collect();
-    let mut labels: Vec<(f64, String, char)> = Vec::new();
-    for (row, colour) in shown.iter().zip(['a', 'd', 'b', 'c', 'e']) {
-        let points: Vec<_> = row.means.iter().enumerate().map(|(at, mean)| (x(at), y(mean.harmonic))).collect();
-        picture.line(&points, colour, !row.online);
-        for (x, y) in &points {
-            picture.dot(*x, *y, colour, false);
-        }
+    let shown: Vec<(&Row, char)> = rows.iter().take(2).chain(online).chain(offline).zip("adbcef".chars()).collect();
+    for (number, (row, colour)) in shown.iter().enumerate() {
+        let (x, y) = (22.0 + 245.0 * (number % 3) as f64, 46.0 + 20.0 * (number / 3) as f64);
+        picture.dot(x, y, *colour, false);
         let note = if row.online { "" } else { " (offline)" };
-        labels.push((points[points.len() - 1].1, format!("{}{note}", plain(&row.name)), colour));
+        picture.text(x + 10.0, y + 4.0, "", &format!("{}{note}", plain(&row.name)));
     }
-    labels.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut free = top;
-    for (at, text, colour) in labels {
-        let place = at.max(free);
-        free = place + 18.0;
-        picture.dot(right + 12.0, place, colour, false);
-        picture.text(right + 22.0, place + 4.0, "", &text);
+    let values: [(&str, fn(&Mean) -> f64); 2] =
+        [("Harmonic mean: one bad estimate spoils it", |m| m.harmonic), ("Arithmetic mean", |m| m.arithmetic)];
+    for (panel, (name, value)) in values.into_iter().enumerate() {
+        let left = 52.0 + 370.0 * panel as f64;
+        let (right, top, bottom) = (left + 310.0, 112.0, 370.0);
+        let y = |value: f64| bottom - (bottom - top) * value / 100.0;
+        picture.text(left, top - 14.0, "", name);
+        for value in [0.0, 25.0, 50.0, 75.0, 100.0] {
+            picture.grid((left, y(value)), (right, y(value)));
+            picture.text(left - 8.0, y(value) + 4.0, "dim end", &format!("{value:.0} %"));
+        }
+        let x = |at: usize| left + 25.0 + (right - left - 50.0) * at as f64 / (SHARES.len() - 1) as f64;
+        for (at, share) in SHARES.iter().enumerate() {
+            picture.text(x(at), bottom + 20.0, "dim middle", &format!("{:.0} %", 100.0 * share));
+        }
+        picture.text((left + right) / 2.0, bottom + 40.0, "dim middle", "explored");
+        // Ordain's own on top.
+        for (row, colour) in shown.iter().rev() {
+            let points: Vec<_> = row.means.iter().enumerate().map(|(at, mean)| (x(at), y(value(mean)))).collect();
+            picture.line(&points, *colour, !row.online);
+            for (x, y) in points {
+                picture.dot(x, y, *colour, false);
+            }
+        }
     }
     picture.finish()
+}
+
+/// A number that is easy to read: 20,000 is 20k.
+fn short(value: f64) -> String {
+    match value {
+        v if v >= 1e9 => format!("{:.0}G", v / 1e9),
+        v if v >= 1e6 => format!("{:.0}M", v / 1e6),
+        v if v >= 1e3 => format!("{:.0}k", v / 1e3),
+        v => format!("{v:.0}"),
+    }
 }
 
 /// Accuracy of each workload when a hundredth is explored: Ordain's estimator and the best combination that needs no oracle.
@@ -171,12 +183,12 @@ pub fn curves(all: &[(String, u64, Vec<Foreseen>)]) -> String {
         for power in 0..=truth.log10() as i32 {
             let at = 10f64.powi(power);
             picture.grid((x(at as u64), top), (x(at as u64), bottom));
-            picture.text(x(at as u64), bottom + 18.0, "dim middle", &thousands(at as u64));
+            picture.text(x(at as u64), bottom + 18.0, "dim middle", &short(at));
         }
         for power in low.ceil() as i32..=high.floor() as i32 {
             let at = 10f64.powi(power);
             picture.grid((left, y(at)), (right, y(at)));
-            picture.text(left - 6.0, y(at) + 4.0, "dim end", &thousands(at as u64));
+            picture.text(left - 6.0, y(at) + 4.0, "dim end", &short(at));
         }
         picture.text((left + right) / 2.0, bottom + 40.0, "dim middle", "executions so far");
         let known: Vec<_> = seen.iter().filter_map(|f| Some((x(f.done), f.estimate?))).collect();
