@@ -1,6 +1,7 @@
 //! Runs the benchmark programs under traceforge.
 //!
-//! `MODE` is `verify`, its optimal search, or `random`. A deadlock is no failure to traceforge, so an observer makes it one.
+//! `MODE` is `verify`, its optimal search, `random`, or `estimate`, which prints how many executions `verify` would make according to
+//! traceforge from 1,000 samples. A deadlock is no failure to traceforge, so an observer makes it one.
 
 mod tool {
     pub use std::sync::Arc;
@@ -57,6 +58,12 @@ impl traceforge::coverage::ExecutionObserver for NoDeadlock {
 
 fn main() {
     let job = report::Job::from_env();
+    if job.mode == "estimate" {
+        let config = Config::builder().with_stack_size(64 * 1024).with_progress_report(usize::MAX).with_seed(job.seed).build();
+        let body = move || programs::run(&job.program, &job.args);
+        println!("estimate {}", traceforge::estimate_execs_with_config(config, body, 1000));
+        return;
+    }
     report::report("traceforge", &job, || {
         let config = Config::builder()
             .with_stack_size(64 * 1024)
@@ -72,7 +79,7 @@ fn main() {
         match job.mode.as_str() {
             "random" => drop(traceforge::test(config, body, job.max)),
             "verify" => drop(traceforge::verify(config, body)),
-            other => panic!("no mode `{other}`: verify or random"),
+            other => panic!("no mode `{other}`: verify, random or estimate"),
         }
         report::Outcome::Complete
     });

@@ -1,4 +1,4 @@
-//! Hashing for tables that nobody attacks: keys are hashes already.
+//! Hashing for tables that nobody attacks: keys are hashes already, or numbers that follow each other.
 
 use core::hash::{BuildHasherDefault, Hasher};
 
@@ -22,6 +22,29 @@ impl Hasher for Plain {
 
     fn write_u64(&mut self, value: u64) {
         self.0 = value;
+    }
+}
+
+/// A table whose keys are numbers that follow each other.
+pub(super) type Numbered<T> = hashbrown::HashMap<u64, T, BuildHasherDefault<Spread>>;
+
+/// Spreads numbers: taken as they are, they would fill one long stretch of a table, and finding a free place would take for ever.
+#[derive(Default)]
+pub(super) struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = mix(self.0, u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }
 

@@ -146,6 +146,10 @@ impl Course {
         if !idle {
             self.done = mix(self.done, spot);
         }
+        if matches!(op, Operation::Choose { .. }) {
+            // Everything behind it may depend on what was chosen.
+            self.done = mix(self.done, outcome.0);
+        }
         let kind = if outcome.message().is_some() { 0 } else { outcome.0 };
         mix(mix(self.done, spot), kind)
     }
@@ -379,7 +383,9 @@ impl Sketch {
             alternative.touched.add(*access);
         }
         self.dirty |= before != alternative.touched;
-        if op.is_valued_outside() {
+        // A failed exchange changes nothing, and says nothing of what one that succeeds would.
+        let failed = step.outcome == Outcome::FAILED && matches!(op, Operation::CompareExchange { .. });
+        if op.is_valued_outside() && !failed {
             for i in execution.access_range(number).filter(|i| execution.accesses[*i] != Access::EVERYTHING) {
                 let (object, value) = (execution.accesses[i].object(), self.after[i]);
                 let change = value.wrapping_sub(execution.before[i]);
