@@ -66,6 +66,9 @@ fn join(points: &[(f64, f64)]) -> String {
     points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")
 }
 
+/// One of the two means.
+type Value = fn(&Mean) -> f64;
+
 fn plain(name: &str) -> String {
     name.replace('*', "")
 }
@@ -82,7 +85,7 @@ pub fn by_share(rows: &[Row]) -> String {
         let note = if row.online { "" } else { " (offline)" };
         picture.text(x + 10.0, y + 4.0, "", &format!("{}{note}", plain(&row.name)));
     }
-    let values: [(&str, fn(&Mean) -> f64); 2] =
+    let values: [(&str, Value); 2] =
         [("Harmonic mean: one bad estimate spoils it", |m| m.harmonic), ("Arithmetic mean", |m| m.arithmetic)];
     for (panel, (name, value)) in values.into_iter().enumerate() {
         let left = 52.0 + 370.0 * panel as f64;

@@ -189,7 +189,7 @@ pub fn workloads(measured: &[Measured], rows: &[Row]) -> String {
 /// What forecasts cost beside the searches that take longest.
 pub fn cost(measured: &[Measured]) -> String {
     let mut longest: Vec<&Measured> = measured.iter().collect();
-    longest.sort_by(|a, b| b.took.cmp(&a.took));
+    longest.sort_by_key(|m| std::cmp::Reverse(m.took));
     let mut text =
         String::from("| workload | whole search | four forecasts | of it | frugal | of the first quarter |\n");
     text += "| --- | ---: | ---: | ---: | ---: | ---: |\n";
