@@ -69,7 +69,7 @@ fn limits_are_kept() {
     let directory = directory();
     let mut command = ordain(directory.path());
     command.args(["demo", "transfer", "--strategy", "optimal", "--max-executions", "1"]);
-    command.assert().code(0).stdout(contains("no finding in 1 executions; not every class of schedules was explored"));
+    command.assert().code(0).stdout(contains("no finding in 1 executions; about ").and(contains(" classes explored")));
 }
 
 #[test]

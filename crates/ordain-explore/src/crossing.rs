@@ -9,7 +9,7 @@ use ordain_model::{ThreadId, Transition};
 pub struct Crossing {
     /// The way that the search has taken, or takes next.
     pub taken: Transition,
-    /// Ways that were taken before, and are explored.
+    /// Ways that are explored: they were taken before, here or where it comes to the same.
     pub explored: Vec<Transition>,
     /// Ways that are still to be taken.
     pub left: Vec<Transition>,
@@ -20,10 +20,7 @@ pub fn crossings(strategy: &dyn Strategy, most: usize) -> Vec<Crossing> {
     let Some(path) = strategy.path() else { return Vec::new() };
     let depths = path.sleep.len().min(path.prefix.len()).min(most);
     let states = (0..depths).map(|depth| {
-        let before = depth.checked_sub(1).map_or(&[][..], |above| path.sleep[above]);
-        // What was asleep a state earlier was explored elsewhere.
-        let here = path.sleep[depth].iter().map(|s| s.transition);
-        let explored = here.filter(|t| !before.iter().any(|s| s.transition == *t)).collect();
+        let explored = path.sleep[depth].iter().map(|s| s.transition).collect();
         let mut left = Vec::new();
         strategy.scheduled(depth, &mut left);
         Crossing { taken: path.prefix[depth].transition, explored, left }

@@ -14,7 +14,7 @@ use super::Path;
 use super::hash::{Map, mix};
 use super::numbers::{add_logs, exp, ln};
 use super::promise::{Lineage, NOBODY, Promise, kind};
-use super::sketch::{Course, Past, Place, Seen, Sketch};
+use super::sketch::{Course, Past, Place, Seen, Sketch, is_blind};
 use crate::plan::Planned;
 use crate::rng::Rng;
 use crate::wakeup::Sleeper;
@@ -32,6 +32,15 @@ struct Thread {
     last: Outcome,
     moves: u32,
     course: Course,
+    /// What it saw last.
+    seen: Seen,
+}
+
+impl Thread {
+    fn new(id: ThreadId, place: Place) -> Self {
+        let (course, seen) = (Course::new(id), Seen::default());
+        Self { id, place, which: u32::MAX, last: Outcome::DONE, moves: 0, course, seen }
+    }
 }
 
 /// States that are alike.
@@ -209,16 +218,8 @@ impl<'a> Counter<'a> {
         };
         self.sketch.imagined.begin();
         let Some(place) = self.sketch.root(ThreadId::MAIN) else { return };
-        group.threads.push(Thread {
-            id: ThreadId::MAIN,
-            place,
-            which: u32::MAX,
-            last: Outcome::DONE,
-            moves: 0,
-            course: Course::new(ThreadId::MAIN),
-        });
-        let mut seen: Vec<(ThreadId, Seen)> = Vec::new();
-        self.announce_known(&mut group, path.prefix, 0, &seen);
+group.threads.push(Thread::new(ThreadId::MAIN, place));
+        self.announce_known(&mut group, path.prefix, 0);
         for (depth, sleep) in path.sleep.iter().enumerate() {
             self.sketch.imagined.save(&mut group.moment);
             let mut source = group.clone();
@@ -243,23 +244,19 @@ impl<'a> Counter<'a> {
             source.sleep.push(Sleeper { transition: planned.transition, footprint: footprint.clone() });
             self.settle(source, depth);
             self.sketch.imagined.load(&group.moment);
-            let saw = self.sketch.look(&footprint, &group.pasts);
             if self.step(&mut group, number, choice, &footprint).is_none() {
                 break;
             }
-            seen.retain(|s| s.0 != thread);
-            seen.push((thread, saw));
-            self.announce_known(&mut group, path.prefix, depth + 1, &seen);
+            self.announce_known(&mut group, path.prefix, depth + 1);
         }
     }
 
     /// Fills in what threads have announced that are to move within the prefix, or will do what is most likely.
-    fn announce_known(&mut self, group: &mut Group, prefix: &[Planned], from: usize, seen: &[(ThreadId, Seen)]) {
+    fn announce_known(&mut self, group: &mut Group, prefix: &[Planned], from: usize) {
         for thread in group.threads.iter_mut().filter(|t| t.which == u32::MAX) {
             let known = prefix[from.min(prefix.len())..].iter().find(|p| p.transition.thread == thread.id);
             let known = known.and_then(|p| p.op).and_then(|op| self.sketch.find(thread.place, &op));
-            let saw = seen.iter().find(|s| s.0 == thread.id).map(|s| s.1).unwrap_or_default();
-            thread.which = known.unwrap_or_else(|| likely(self.sketch, thread.place, saw));
+            thread.which = known.unwrap_or_else(|| likely(self.sketch, thread.place, thread.seen));
         }
     }
 
@@ -280,7 +277,7 @@ impl<'a> Counter<'a> {
         let entry = group.threads[number];
         let op = self.operation(&entry);
         let seen = if self.sketch.ambiguous {
-            let seen = self.sketch.look(footprint, &group.pasts);
+            let seen = if is_blind(&op) { entry.seen } else { self.sketch.look(footprint, &group.pasts) };
             Sketch::sign(&op, footprint, entry.id, entry.moves + 1, &mut group.pasts);
             seen
         } else {
@@ -292,7 +289,7 @@ impl<'a> Counter<'a> {
         match next {
             Some(place) => {
                 let moves = entry.moves + 1;
-                group.threads[number] = Thread { id: entry.id, place, which: u32::MAX, last: outcome, moves, course };
+                group.threads[number] = Thread { id: entry.id, place, which: u32::MAX, last: outcome, moves, course, seen };
             }
             None => {
                 group.threads.remove(number);
@@ -302,9 +299,7 @@ impl<'a> Counter<'a> {
             Operation::Spawn { child } => {
                 if let Some(place) = self.sketch.root(child) {
                     let at = group.threads.partition_point(|t| t.id < child);
-                    let course = Course::new(child);
-                    let thread = Thread { id: child, place, which: u32::MAX, last: Outcome::DONE, moves: 0, course };
-                    group.threads.insert(at, thread);
+                    group.threads.insert(at, Thread::new(child, place));
                 }
             }
             Operation::End => group.threads.clear(),
@@ -560,6 +555,9 @@ impl<'a> Counter<'a> {
         for thread in &group.threads {
             hash = mix(hash, u64::from(thread.id.0) << 32 | u64::from(thread.which));
             hash = mix(hash, u64::from(thread.place));
+            if self.sketch.ambiguous && self.sketch.is_seen_later(thread.place, thread.which) {
+                hash = mix(hash, thread.seen[0]);
+            }
         }
         let imagined = &self.sketch.imagined;
         for (i, word) in imagined.words().iter().enumerate() {

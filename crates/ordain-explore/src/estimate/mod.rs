@@ -104,6 +104,10 @@ pub enum Forecast {
 
 /// Counts that are made to learn how far they differ.
 const REPLICAS: usize = 6;
+/// Counts if there is little time.
+const FEW_REPLICAS: usize = 3;
+/// Fewer states of one depth are not enough.
+const LEAST_GROUPS: u64 = 16;
 /// States of one depth that are looked at if there is time for it.
 const MOST_GROUPS: usize = 8192;
 /// Longer executions are not foreseen: it would take too long.
@@ -213,15 +217,18 @@ impl Foresight {
             return None;
         }
         let done = executions.saturating_sub(path.samples);
-        let each = work / REPLICAS as u64;
+        // Less than that says nothing.
+        let least = LEAST_GROUPS * 3 * longest as u64;
+        let replicas = if work >= REPLICAS as u64 * least { REPLICAS } else { FEW_REPLICAS };
+        let each = (work / replicas as u64).max(least);
         // At first as if everything could be looked at; often it can.
         let mut most = MOST_GROUPS;
-        let fitting = (each / (3 * longest as u64)).clamp(16, MOST_GROUPS as u64) as usize;
+        let fitting = (each / (3 * longest as u64)).clamp(LEAST_GROUPS, MOST_GROUPS as u64) as usize;
         let mut logs: Vec<f64> = Vec::new();
-        while logs.len() < REPLICAS {
+        while logs.len() < replicas {
             self.counts += 1;
             let rng = Rng::new(0x0e57_1a7e, self.counts);
-            let limit = if most > fitting { 2 * each } else { 8 * each };
+            let limit = if most > fitting { each } else { 4 * each };
             let mut counter = Counter::new(&mut self.sketch, path.reduces, most, rng, &self.promise, limit);
             let count = counter.count(&path);
             let lineage = counter.lineage;

@@ -116,6 +116,8 @@ pub(super) struct Alternative {
 #[derive(Default)]
 pub(super) struct Location {
     pub(super) alternatives: SmallVec<[Alternative; 1]>,
+    /// Whether what the thread saw before decides what it does here, or behind steps that show it nothing.
+    depends: bool,
     /// All that can follow.
     future: Touched,
 }
@@ -138,10 +140,12 @@ impl Course {
     fn go_on(&mut self, op: &Operation, site: Site, outcome: Outcome) -> u64 {
         // Where the program does not say where it is, what it works on must do.
         let spot = if site.0 == 0 { op.object().map_or(0, |o| u64::from(o.0)) } else { site.0 };
-        let spot = mix(spot, op.verb().as_ptr() as u64);
+        let spot = op.verb().bytes().fold(spot, |hash, byte| mix(hash, u64::from(byte)));
         let waits = matches!(op, Operation::QueueWait { .. } | Operation::FutexWait { .. } | Operation::Woken { .. });
         let back = self.returning && matches!(op, Operation::Lock { .. });
-        let idle = waits || back || outcome == Outcome::FAILED || matches!(op, Operation::Yield | Operation::Sleep);
+        // Who only tries goes on, one way or the other; who waits or exchanges in vain comes back.
+        let in_vain = outcome == Outcome::FAILED && op.wait() != Some(Wait::Try);
+        let idle = waits || back || in_vain || matches!(op, Operation::Yield | Operation::Sleep);
         self.returning = waits;
         if !idle {
             self.done = mix(self.done, spot);
@@ -186,6 +190,23 @@ pub(super) struct Sketch {
     pasts: Vec<Past>,
     after: Vec<u64>,
     moves: Vec<u32>,
+}
+
+/// Whether a step shows its thread nothing: what it saw before is what it goes by.
+pub(super) fn is_blind(op: &Operation) -> bool {
+    matches!(
+        op,
+        Operation::Store { .. }
+            | Operation::Unlock { .. }
+            | Operation::ReadUnlock { .. }
+            | Operation::WriteUnlock { .. }
+            | Operation::Notify { .. }
+            | Operation::Post { .. }
+            | Operation::Unpark { .. }
+            | Operation::Spawn { .. }
+            | Operation::Yield
+            | Operation::Sleep
+    )
 }
 
 /// Whether two announcements are the same step of a program.
@@ -419,7 +440,9 @@ impl Sketch {
             self.dirty = true;
         }
         self.at[thread.index()] = next;
-        self.seen[thread.index()] = seen;
+        if !is_blind(op) {
+            self.seen[thread.index()] = seen;
+        }
         true
     }
 
@@ -507,6 +530,16 @@ impl Sketch {
         }
     }
 
+    /// Whether what a thread has seen matters behind an alternative, because that shows it nothing.
+    fn carries(&self, alternative: &Alternative) -> bool {
+        is_blind(&alternative.op) && alternative.next.iter().any(|next| self.locations[*next as usize].depends)
+    }
+
+    /// Whether what a thread has seen still matters when it has announced this.
+    pub(super) fn is_seen_later(&self, place: Place, which: u32) -> bool {
+        self.locations[place as usize].alternatives.get(which as usize).is_some_and(|a| self.carries(a))
+    }
+
     /// The alternative at a location with this operation.
     pub(super) fn find(&self, place: Place, op: &Operation) -> Option<u32> {
         let found = self.locations[place as usize].alternatives.iter().position(|a| same(&a.op, op));
@@ -523,6 +556,9 @@ impl Sketch {
         while core::mem::take(&mut again) {
             for place in (0..self.locations.len()).rev() {
                 let mut future = self.locations[place].future;
+                let alternatives = &self.locations[place].alternatives;
+                let depends = alternatives.len() > 1 || alternatives.iter().any(|a| self.carries(a));
+                again |= depends != core::mem::replace(&mut self.locations[place].depends, depends);
                 for alternative in &self.locations[place].alternatives {
                     future.unite(&alternative.touched);
                     for next in &alternative.next {
