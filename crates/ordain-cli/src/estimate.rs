@@ -85,13 +85,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
         })
         .collect();
     let mut tree = Backtracks::with_oracle(events.iter());
-    let mut line = 0;
-    for event in &events {
-        line += 1;
+    for (number, event) in events.iter().enumerate() {
+        let line = number + 1;
         tree.take(event).map_err(|error| Problem::BadTrace { path: path.clone(), line, reason: error.to_string() })?;
         if matches!(event, Event::End { .. }) {
-            for (mark, percent) in marks.iter().zip(&at).filter(|(mark, _)| **mark == tree.executions()) {
-                let _ = mark;
+            for (_, percent) in marks.iter().zip(&at).filter(|(mark, _)| **mark == tree.executions()) {
                 for (technique, row) in techniques.iter().zip(&mut rows) {
                     let ln = tree.estimate(*technique, measure);
                     let log10 = ln.map(|ln| ln / std::f64::consts::LN_10);

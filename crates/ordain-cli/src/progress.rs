@@ -240,7 +240,14 @@ mod tests {
     #[test]
     fn the_line_says_what_one_wants_to_know() {
         let summary = Summary { executions: 1_234_567, depth: 17, ..Summary::default() };
-        let mut progress = Progress { elapsed: Duration::from_secs(64), summary, findings: 0, estimate: None, most: None, limit: None };
+        let mut progress = Progress {
+            elapsed: Duration::from_secs(64),
+            summary,
+            findings: 0,
+            estimate: None,
+            most: None,
+            limit: None,
+        };
         assert_eq!(exploring(&progress), "1 min 4 s: 1,234,567 executions, 19,290 per second, 17 steps deep");
         let ln = |n: f64| n.ln();
         progress.estimate = Some(Estimate::from_ln(ln(2_469_134.0), ln(2e6), ln(3e6), 1_234_567));

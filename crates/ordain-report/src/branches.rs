@@ -18,7 +18,8 @@ pub fn branch(
         let steps = execution.steps.get(depth..).unwrap_or_default();
         let next = steps.iter().find(|s| s.thread == transition.thread).map(|s| s.op);
         let next = next.or_else(|| execution.pending.iter().find(|p| p.thread == transition.thread).map(|p| p.op));
-        let outcome = if transition.choice > 0 { format!(" (outcome {})", transition.choice + 1) } else { String::new() };
+        let outcome =
+            if transition.choice > 0 { format!(" (outcome {})", transition.choice + 1) } else { String::new() };
         match next {
             Some(op) => format!("{who} {}{outcome}", describe::operation(words, &op)),
             None => format!("{who}{outcome}"),

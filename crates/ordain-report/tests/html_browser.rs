@@ -309,7 +309,8 @@ fn hostile_text_is_shown_and_does_nothing() {
     run.program = pages::HOSTILE.to_owned();
     run.meaning = pages::HOSTILE.to_owned();
     run.path[0].taken = pages::HOSTILE.to_owned();
-    run.estimate = Some(ordain_report::Estimate { log10: f64::NAN, low: f64::NEG_INFINITY, high: f64::INFINITY, done: 0 });
+    run.estimate =
+        Some(ordain_report::Estimate { log10: f64::NAN, low: f64::NEG_INFINITY, high: f64::INFINITY, done: 0 });
     let mut browser = shown("hostile", &run, WIDE);
     for (name, (width, height)) in [("wide", WIDE), ("narrow", NARROW)] {
         browser.resize(width, height);

@@ -299,7 +299,9 @@ impl Run<'_> {
         let exhaustive = !self.strategy.samples() && self.check.bound.is_none();
         let trace = self.check.exploration_trace.as_deref().filter(|_| exhaustive).map(|path| {
             let file = TraceFile::create(path);
-            file.unwrap_or_else(|error| panic!("ordain: cannot write the exploration trace {}: {error}", path.display()))
+            file.unwrap_or_else(|error| {
+                panic!("ordain: cannot write the exploration trace {}: {error}", path.display())
+            })
         });
         if let Some(trace) = &trace {
             strategy = trace.trace(strategy);

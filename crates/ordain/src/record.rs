@@ -12,7 +12,13 @@ pub(crate) fn keep(run: &Run, directory: &Path) {
 }
 
 /// What a check did, as data.
-pub(crate) fn run(report: &Report, exhausted: bool, interrupted: bool, progress: Vec<Sample>, path: Vec<Branch>) -> Run {
+pub(crate) fn run(
+    report: &Report,
+    exhausted: bool,
+    interrupted: bool,
+    progress: Vec<Sample>,
+    path: Vec<Branch>,
+) -> Run {
     let began = SystemTime::now().checked_sub(report.elapsed).unwrap_or(UNIX_EPOCH);
     let seconds = report.elapsed.as_secs_f64();
     Run {

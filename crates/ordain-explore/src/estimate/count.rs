@@ -218,7 +218,7 @@ impl<'a> Counter<'a> {
         };
         self.sketch.imagined.begin();
         let Some(place) = self.sketch.root(ThreadId::MAIN) else { return };
-group.threads.push(Thread::new(ThreadId::MAIN, place));
+        group.threads.push(Thread::new(ThreadId::MAIN, place));
         self.announce_known(&mut group, path.prefix, 0);
         for (depth, sleep) in path.sleep.iter().enumerate() {
             self.sketch.imagined.save(&mut group.moment);
@@ -289,7 +289,8 @@ group.threads.push(Thread::new(ThreadId::MAIN, place));
         match next {
             Some(place) => {
                 let moves = entry.moves + 1;
-                group.threads[number] = Thread { id: entry.id, place, which: u32::MAX, last: outcome, moves, course, seen };
+                group.threads[number] =
+                    Thread { id: entry.id, place, which: u32::MAX, last: outcome, moves, course, seen };
             }
             None => {
                 group.threads.remove(number);

@@ -82,7 +82,7 @@ pub struct Effort {
 impl Effort {
     /// A few hundredths of what the search has cost since the last forecast.
     pub fn beside(executions: u64, steps: u64) -> Self {
-        Self { probes: (executions / 32).min(64), work: (steps / 64).clamp(2_000, 300_000) }
+        Self { probes: (executions / 32).min(64), work: (steps / 192).clamp(2_000, 300_000) }
     }
 
     /// For the last word on a search: it may cost more.

@@ -309,7 +309,8 @@ impl<'a> Run<'a> {
         let mut interesting = None;
         let done = total.executions;
         let forecast = self.foresight.forecast(&mut self.native, strategy, done, effort, &mut |native| {
-            interesting = finding::notice(native, check.expected_status).filter(|n| !known.iter().any(|k| k.is_like(n)));
+            interesting =
+                finding::notice(native, check.expected_status).filter(|n| !known.iter().any(|k| k.is_like(n)));
             let over = interesting.is_some() || native.failure().is_some();
             if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -374,7 +375,8 @@ impl<'a> Run<'a> {
             let due = over || self.wants_forecast(time) != Wanted::No;
             let diverged = matches!(self.native.execution().end, End::Diverged(_)) || self.native.failure().is_some();
             if due && exhaustive && !diverged && interesting.is_none() && !summary.exhausted {
-                let (executions, steps) = (total.executions - self.foreseen.0.executions.min(total.executions), total.steps);
+                let (executions, steps) =
+                    (total.executions - self.foreseen.0.executions.min(total.executions), total.steps);
                 let effort = match over {
                     true => Effort::at_the_end(executions, steps),
                     false => Effort::beside(executions, steps - self.foreseen.0.steps.min(steps)),
@@ -409,8 +411,7 @@ impl<'a> Run<'a> {
         let crossings = std::mem::take(&mut self.crossings);
         let prefix: Vec<Planned> = crossings.iter().map(|c| Planned { transition: c.taken, op: None }).collect();
         let names = self.native.names().thread_count();
-        let known =
-            |c: &Crossing| [c.taken].iter().chain(&c.explored).chain(&c.left).all(|t| t.thread.index() < names);
+        let known = |c: &Crossing| [c.taken].iter().chain(&c.explored).chain(&c.left).all(|t| t.thread.index() < names);
         if crossings.is_empty() || !crossings.iter().all(known) {
             return Vec::new();
         }
