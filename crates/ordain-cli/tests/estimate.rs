@@ -1,7 +1,6 @@
 //! Estimates: in verdicts and JSON, exploration traces, and `ordain estimate`.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{compile, directory, json, ordain, source, stderr, stdout, write};

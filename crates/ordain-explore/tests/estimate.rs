@@ -163,9 +163,7 @@ fn foresee(program: &Program, kind: Kind, most: u64) -> Option<(u64, f64)> {
     target.run(&mut strategy.plan()?);
     strategy.learn(target.execution());
     let cut = u64::from(!matches!(target.execution().end, End::Cut));
-    if strategy.plan().is_none() {
-        return None;
-    }
+    strategy.plan()?;
     let estimate = foresight.estimate(&*strategy, cut, 100_000)?;
     Some((summary.executions, estimate.ln.exp()))
 }

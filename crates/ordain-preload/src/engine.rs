@@ -19,8 +19,8 @@ use ordain_explore::strategy::Walk;
 use ordain_explore::{Lowest, Pick, Plan, Planned, Portable};
 use ordain_model::{Arbiter, Divergence, End, Operation, Options, Outcome, Site, ThreadId, Transition};
 use ordain_wire::{
-    Control, Ending, Event, Job, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE,
-    MOST_PREFIX, PLAN_OFFSET, Policy, Status, ThreadRecord, Turn,
+    Control, Ending, Event, Job, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS, Mode,
+    NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Policy, Status, ThreadRecord, Turn,
 };
 
 /// The engine of this process.
@@ -576,8 +576,7 @@ impl Engine {
         let records = unsafe { &mut *((&raw const control.threads) as *mut [ThreadRecord; MOST_THREADS]) };
         let mut count = 0;
         for slot in self.slots.iter().filter(|s| s.state == State::Running).take(MOST_THREADS) {
-            records[count] = 
-                ThreadRecord { thread: slot.thread.0, exact: 0, registers: slot.registers, fs: slot.fs };
+            records[count] = ThreadRecord { thread: slot.thread.0, exact: 0, registers: slot.registers, fs: slot.fs };
             count += 1;
         }
         control.thread_count.store(count as u32, Relaxed);
