@@ -78,7 +78,7 @@ fn spot(object: ObjectId) -> (usize, u64) {
 
 /// What a thread saw in its last step, in several ways: the words, who wrote them last, and what has been done to the objects before,
 /// in whatever order. The first that was met before says what to expect.
-pub(super) type Seen = [u64; 6];
+pub(super) type Seen = [u64; 7];
 
 /// What has been done to an object.
 #[derive(Clone, Copy, Default)]
@@ -219,8 +219,15 @@ fn same(a: &Operation, b: &Operation) -> bool {
     }
 }
 
+/// The level at which it does not matter where the thread is: rounds of a loop are alike.
+const ANYWHERE: usize = 5;
+
 /// The key of an alternative in a context.
-fn context(place: Place, which: usize, level: usize, seen: u64) -> u64 {
+fn context(place: Place, which: usize, alternative: &Alternative, level: usize, seen: u64) -> u64 {
+    if level == ANYWHERE {
+        let verb = alternative.op.verb().bytes().fold(alternative.site.0, |hash, byte| mix(hash, u64::from(byte)));
+        return mix(mix(verb, seen), level as u64);
+    }
     mix(mix(u64::from(place) << 32 | which as u64, seen), level as u64)
 }
 
@@ -263,7 +270,7 @@ impl Sketch {
             changes = mix(changes, past.changes);
             changed = changed << 1 | u64::from(past.changes != 0);
         }
-        [mix(mix(words, changes), last), mix(words, changes), mix(words, last), mix(words, who), words, changed]
+        [mix(mix(words, changes), last), mix(words, changes), mix(words, last), mix(words, who), words, words, changed]
     }
 
     /// Marks what a step changes.
@@ -371,7 +378,7 @@ impl Sketch {
         let alternative = &mut location.alternatives[number];
         alternative.count = alternative.count.saturating_add(1);
         for (level, seen) in seen.into_iter().enumerate() {
-            let key = context(place, number, level, seen);
+            let key = context(place, number, alternative, level, seen);
             if let Some(times) = self.contexts.get_mut(&key) {
                 *times = times.saturating_add(1);
             } else if self.contexts.len() < MOST_CONTEXTS {
@@ -430,7 +437,7 @@ impl Sketch {
             None => {
                 let Some(next) = self.new_location() else { return false };
                 self.places.insert(key, next);
-                self.behind.entry(behind(thread, step.site, step.outcome)).or_insert(next);
+                self.behind.entry(behind(thread, op, step.site, step.outcome)).or_insert(next);
                 next
             }
         };
@@ -504,7 +511,7 @@ impl Sketch {
             return None;
         }
         let key = course.go_on(&alternative.op, alternative.site, outcome);
-        self.places.get(&key).or_else(|| self.behind.get(&behind(thread, alternative.site, outcome))).copied()
+        self.places.get(&key).or_else(|| self.behind.get(&behind(thread, &alternative.op, alternative.site, outcome))).copied()
     }
 
     /// What a thread may do at a location, with probabilities.
@@ -517,7 +524,7 @@ impl Sketch {
         }
         for level in 0..=seen.len() {
             let weigh = |which: usize| match seen.get(level) {
-                Some(seen) => self.contexts.get(&context(place, which, level, *seen)).copied().unwrap_or(0),
+                Some(seen) => self.contexts.get(&context(place, which, &alternatives[which], level, *seen)).copied().unwrap_or(0),
                 None => alternatives[which].count,
             };
             let weights: SmallVec<[u32; 4]> = (0..alternatives.len()).map(weigh).collect();
@@ -584,7 +591,9 @@ impl Sketch {
     }
 }
 
-fn behind(thread: ThreadId, site: Site, outcome: Outcome) -> u64 {
+fn behind(thread: ThreadId, op: &Operation, site: Site, outcome: Outcome) -> u64 {
+    // A loop that goes on to other objects is not where it was.
+    let outcome = Outcome(mix(outcome.0, op.object().map_or(0, |o| u64::from(o.0))));
     mix(mix(site.0, outcome.0), u64::from(thread.0))
 }
 
