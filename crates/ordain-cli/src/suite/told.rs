@@ -84,7 +84,7 @@ fn explored(row: &Row) -> String {
     }
 }
 
-/// `12 %`, `0.3 %`, `0.004 %`, `3e-12 %`.
+/// `12 %`, `0.3 %`, `3e-12 %`.
 pub(super) fn percent(share: f64) -> String {
     match share * 100.0 {
         percent if percent >= 10.0 => format!("{percent:.0} %"),
@@ -94,11 +94,12 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
-/// A number by its logarithm: `about 1,200`, `about 3.0 × 10^45`.
+/// A number by its logarithm: `about 1,200`, `about 3e45`.
 fn number(log10: f64) -> String {
     match log10 {
         log10 if log10 < 6.0 => format!("about {}", large(10f64.powf(log10).round() as u64)),
-        log10 => format!("about {}", ordain_report::number(log10)),
+        log10 if log10 < 300.0 => format!("about {:.0e}", 10f64.powf(log10)),
+        log10 => format!("about 1e{log10:.0}"),
     }
 }
 
