@@ -112,8 +112,11 @@ const LEAST_GROUPS: u64 = 16;
 const MOST_GROUPS: usize = 8192;
 /// Longer executions are not foreseen: it would take too long.
 const LONGEST: usize = 50_000;
-/// Of the first executions, all are learned from; later of one in [`RARELY`].
-const ALL_OF: u64 = 64;
+/// Searches that end before that teach nothing: they are over before anybody asks. Then one in [`OFTEN`] executions is learned from, later one
+/// in [`RARELY`].
+const SHORT: u64 = 16;
+const EARLY: u64 = 256;
+const OFTEN: u64 = 4;
 const RARELY: u64 = 32;
 
 /// Foresees how many executions there are.
@@ -134,14 +137,15 @@ impl Foresight {
     #[inline]
     pub fn hear(&mut self, execution: &Execution) {
         self.heard += 1;
-        if self.heard <= ALL_OF || self.heard.is_multiple_of(RARELY) {
+        let interval = if self.heard <= EARLY { OFTEN } else { RARELY };
+        if self.heard >= SHORT && self.heard.is_multiple_of(interval) {
             self.learn(execution);
         }
     }
 
     /// Learns from an execution.
     pub fn learn(&mut self, execution: &Execution) {
-        if execution.steps.len() <= LONGEST {
+        if execution.steps.len() <= LONGEST && !execution.spawned_by.is_empty() {
             self.sketch.learn(execution);
         }
     }
@@ -190,6 +194,7 @@ impl Foresight {
         if strategy.path().is_none() {
             return Forecast::Estimate(None);
         }
+        self.learn(target.execution());
         let (mut learned, mut broken) = (false, false);
         self.probe(target, effort.probes, &mut |target| {
             learned = target.execution().learned;

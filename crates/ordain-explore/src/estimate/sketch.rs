@@ -511,7 +511,10 @@ impl Sketch {
             return None;
         }
         let key = course.go_on(&alternative.op, alternative.site, outcome);
-        self.places.get(&key).or_else(|| self.behind.get(&behind(thread, &alternative.op, alternative.site, outcome))).copied()
+        self.places
+            .get(&key)
+            .or_else(|| self.behind.get(&behind(thread, &alternative.op, alternative.site, outcome)))
+            .copied()
     }
 
     /// What a thread may do at a location, with probabilities.
@@ -524,7 +527,9 @@ impl Sketch {
         }
         for level in 0..=seen.len() {
             let weigh = |which: usize| match seen.get(level) {
-                Some(seen) => self.contexts.get(&context(place, which, &alternatives[which], level, *seen)).copied().unwrap_or(0),
+                Some(seen) => {
+                    self.contexts.get(&context(place, which, &alternatives[which], level, *seen)).copied().unwrap_or(0)
+                }
                 None => alternatives[which].count,
             };
             let weights: SmallVec<[u32; 4]> = (0..alternatives.len()).map(weigh).collect();
