@@ -15,10 +15,13 @@ pub struct Crossing {
     pub left: Vec<Transition>,
 }
 
-/// The states on the path of a search that is not finished, at most so many.
-pub fn crossings(strategy: &dyn Strategy, most: usize) -> Vec<Crossing> {
+/// States further down the path are not told.
+const MOST: usize = 2000;
+
+/// The states on the path of a search that is not finished.
+pub fn crossings(strategy: &dyn Strategy) -> Vec<Crossing> {
     let Some(path) = strategy.path() else { return Vec::new() };
-    let depths = path.sleep.len().min(path.prefix.len()).min(most);
+    let depths = path.sleep.len().min(path.prefix.len()).min(MOST);
     let states = (0..depths).map(|depth| {
         let explored = path.sleep[depth].iter().map(|s| s.transition).collect();
         let mut left = Vec::new();

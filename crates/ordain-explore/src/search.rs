@@ -50,6 +50,20 @@ pub struct Summary {
     pub depth: usize,
     /// Whether the strategy has nothing left to run.
     pub exhausted: bool,
+    /// Whether the search began again: executions that it made before, also in an earlier part, do not count.
+    pub restarted: bool,
+}
+
+impl Summary {
+    /// Adds what a later part of the same search has done.
+    pub fn add(&mut self, part: &Self) {
+        self.executions += part.executions;
+        self.blocked += part.blocked;
+        self.steps += part.steps;
+        self.threads = self.threads.max(part.threads);
+        self.depth = self.depth.max(part.depth);
+        self.exhausted = part.exhausted;
+    }
 }
 
 /// Runs a strategy on a target until nothing is left or `observe` breaks off. `observe` sees every execution that ran to its
@@ -81,7 +95,7 @@ pub fn search<T: Target>(
             // What was explored rests on an assumption about a loop that is now known to be wrong.
             strategy.restart();
             let (steps, threads, depth) = (summary.steps, summary.threads, summary.depth);
-            summary = Summary { steps, threads, depth, ..Summary::default() };
+            summary = Summary { steps, threads, depth, restarted: true, ..Summary::default() };
             if observe(target, &summary).is_break() {
                 return summary;
             }

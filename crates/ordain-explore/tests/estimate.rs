@@ -197,7 +197,7 @@ fn crossings_tell_what_is_left_and_can_be_sent() {
                     break;
                 }
                 strategy.learn(target.execution());
-                let path = crossings(&*strategy, 1000);
+                let path = crossings(&*strategy);
                 assert_eq!(decode(&encode(&path)).as_ref(), Some(&path));
                 let Some(last) = path.last() else { continue };
                 told += 1;

@@ -392,10 +392,7 @@ impl Arbiter {
         let mut footprint = core::mem::take(&mut self.footprint);
         primitives::footprint(&op, thread, choice, &self.execution.state, &mut footprint);
         if op == Operation::Exit {
-            let state = &self.execution.state;
-            let robust = state.holds.iter().filter(|h| h.thread == thread);
-            let robust = robust.filter(|h| state.fixed.param(h.object) & primitives::ROBUST != 0);
-            footprint.extend(robust.map(|h| Access::write(h.object)));
+            footprint.extend(self.execution.state.robust(thread).map(Access::write));
         }
         if pending.released {
             footprint.insert(0, Access::EVERYTHING);

@@ -97,9 +97,7 @@ impl Imagined {
     pub fn footprint(&self, op: &Operation, thread: ThreadId, choice: u32, out: &mut Footprint) {
         primitives::footprint(op, thread, choice, &self.state, out);
         if *op == Operation::Exit {
-            let robust = self.state.holds.iter().filter(|h| h.thread == thread);
-            let robust = robust.filter(|h| self.state.fixed.param(h.object) & primitives::ROBUST != 0);
-            out.extend(robust.map(|h| Access::write(h.object)));
+            out.extend(self.state.robust(thread).map(Access::write));
         }
     }
 

@@ -150,6 +150,12 @@ impl State {
         self.holds.push(Hold { thread, object, shared });
     }
 
+    /// Robust mutexes that a thread holds: whoever takes them next is told if it ends.
+    pub(crate) fn robust(&self, thread: ThreadId) -> impl Iterator<Item = ObjectId> + '_ {
+        let own = self.holds.iter().filter(move |h| h.thread == thread).map(|h| h.object);
+        own.filter(|object| self.fixed.param(*object) & crate::primitives::ROBUST != 0)
+    }
+
     /// Forgets a hold; false if there was none.
     pub(crate) fn release(&mut self, thread: ThreadId, object: ObjectId) -> bool {
         match self.holds.iter().rposition(|h| h.thread == thread && h.object == object) {

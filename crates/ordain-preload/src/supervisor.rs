@@ -18,9 +18,6 @@ use ordain_explore::{Coverage, Plan, Strategy, Summary, Target, search};
 use ordain_model::{End, Execution, Names, ThreadId};
 use ordain_wire::{Control, Ending, Follower, Known, Lead, Status};
 
-/// States of the path that are told.
-const MOST_CROSSINGS: usize = 2000;
-
 /// The search of this process.
 struct Supervisor {
     /// The number that the launcher gave it.
@@ -240,7 +237,6 @@ impl Supervisor {
         if most > 0 {
             summary = search(&mut inside, &mut *strategy, &mut |target, summary| {
                 let execution = target.execution();
-                restarted |= execution.learned;
                 telling = target.0.contradiction.is_some() || is_worth_telling(execution, control);
                 let visible = execution.steps.iter().filter(|s| s.op.is_synchronisation()).count() as u32;
                 let spin_held = execution.spin_held;
@@ -254,6 +250,7 @@ impl Supervisor {
                 if telling || over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
         }
+        restarted |= summary.restarted;
         control.estimated.store(0, Relaxed);
         let unforeseen = &mut inside.0.unforeseen;
         *unforeseen = (unforeseen.0 + summary.executions, unforeseen.1 + summary.steps);
@@ -263,7 +260,7 @@ impl Supervisor {
             inside.forecast(&mut *strategy, before + summary.executions, wanted == 2, &mut telling, &mut restarted);
         }
         if !summary.exhausted && !self.samples && (telling || wanted == 2) {
-            engine().write_pairs(&crossing::encode(&crossing::crossings(&*strategy, MOST_CROSSINGS)));
+            engine().write_pairs(&crossing::encode(&crossing::crossings(&*strategy)));
         } else {
             control.prefix_length.store(0, Relaxed);
         }

@@ -50,7 +50,7 @@ mod when;
 pub use branches::branch;
 pub use kind::{Kind, Verdict};
 pub use ordain_model::Size;
-pub use run::{Branch, Estimate, Run, Sample, Samples, number};
+pub use run::{Branch, Estimate, Run, Sample, Samples, number, percent};
 pub use shell::quote;
 pub use source::{Sources, is_own};
 pub use story::{Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting};

@@ -98,14 +98,15 @@ impl Estimate {
 }
 
 /// A share in percent, with as many digits as are worth something.
-fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
         p if p >= 99.95 => "100".into(),
         p if p >= 10.0 => format!("{p:.0}"),
         p if p >= 1.0 => format!("{p:.1}"),
         p if p >= 0.1 => format!("{p:.2}"),
-        p => format!("{p:.3}"),
+        p if p >= 0.001 => format!("{p:.3}"),
+        p => format!("{p:.0e}"),
     }
 }
 
@@ -209,6 +210,16 @@ mod tests {
         assert_eq!(words(1e9, 1e8, 1e10, 1000), "about 1.0 × 10^-6 of an estimated 1.0 × 10^9 classes");
         let huge = Estimate::from_ln(13_863.0 * std::f64::consts::LN_10, 0.0, 40_000.0, 10);
         assert_eq!(huge.in_words("classes"), "about 10^-13862 of an estimated 10^13863 classes");
+    }
+
+    #[test]
+    fn shares_and_numbers_are_short() {
+        assert_eq!(
+            [percent(1.0), percent(0.123), percent(0.0123), percent(0.0009), percent(3.2e-14)],
+            ["100", "12", "1.2", "0.090", "3e-12"]
+        );
+        assert_eq!([number(3.0), number(45.3), number(13863.0)], ["1000", "2.0 × 10^45", "10^13863"]);
+        assert_eq!([number(-6.0), number(5.999_99)], ["1.0 × 10^-6", "1.0 × 10^6"]);
     }
 
     #[test]

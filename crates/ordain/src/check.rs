@@ -25,10 +25,9 @@ const DEFAULT_SAMPLES: u64 = 10_000;
 const BEGINNING: usize = 1_000;
 /// Executions between samples of how a check goes.
 const SAMPLED: u64 = 1024;
-/// States of the path that are told.
-const MOST_CROSSINGS: usize = 2000;
-/// Time between estimates of how much there is.
+/// Time between estimates of how much there is, and how often one's own time it is at least.
 const FORESEEN: Duration = Duration::from_secs(1);
+const SHARE: u32 = 25;
 /// More findings than this are counted, not kept.
 const MOST_FINDINGS: usize = 100;
 
@@ -343,6 +342,7 @@ impl Run<'_> {
         let mut foresight = Foresight::default();
         // What had been done, and when, at the last forecast.
         let mut foreseen = (total, Instant::now());
+        let mut pause = FORESEEN;
         // The search is left at each finding, because confirming one runs the program again, and taken up behind it.
         loop {
             let found = RefCell::new(None);
@@ -359,24 +359,27 @@ impl Run<'_> {
                 due = conductor.as_ref().is_some_and(|c| c.is_over(executions));
                 if runs.is_multiple_of(SAMPLED) {
                     sample(elapsed(&conductor), executions, report.findings.len(), None);
-                    due |= exhaustive && foreseen.1.elapsed() >= FORESEEN;
+                    due |= exhaustive && foreseen.1.elapsed() >= pause;
                 }
                 if over || due || found.borrow().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             report.spun |= spun;
-            total.executions += summary.executions;
-            total.blocked += summary.blocked;
-            total.steps += summary.steps;
-            total.threads = total.threads.max(summary.threads);
-            total.depth = total.depth.max(summary.depth);
-            total.exhausted = summary.exhausted;
+            if summary.restarted {
+                (total.executions, total.blocked) = (0, 0);
+                foreseen.0 = Summary::default();
+                foresight.restart();
+                report.estimate = None;
+            }
+            total.add(&summary);
             skip = total.executions + total.blocked;
             let over = skip >= most || max_time.is_some_and(|most| elapsed(&conductor) >= most);
             if due && !over && !total.exhausted && found.borrow().is_none() {
                 let effort = Effort::beside(total.executions - foreseen.0.executions, total.steps - foreseen.0.steps);
+                let begin = Instant::now();
                 let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
                 let forecast = forecast(&mut foresight, &mut watch, &mut *strategy, &mut total, effort, &mut report);
                 foreseen = (total, Instant::now());
+                pause = FORESEEN.max(SHARE * begin.elapsed());
                 sample(elapsed(&conductor), total.executions, report.findings.len(), forecast);
                 let told = conductor.as_mut();
                 interrupted = told.is_some_and(|c| c.pause(total.executions, report.findings.len(), forecast));
@@ -435,7 +438,7 @@ impl Run<'_> {
             report.estimate = Some(Estimate::from_ln(all, all, all, total.executions));
         }
         sample(report.elapsed, total.executions, report.findings.len(), report.estimate);
-        let crossings = if verified || !exhaustive { Vec::new() } else { crossings(&*strategy, MOST_CROSSINGS) };
+        let crossings = if verified || !exhaustive { Vec::new() } else { crossings(&*strategy) };
         let path = self.describe_path(&crossings);
         let run = record::run(&report, total.exhausted, interrupted, progress.done(), path);
         if let Some(directory) = self.check.directory.as_deref().filter(|_| !report.findings.is_empty()) {

@@ -2,7 +2,7 @@
 
 use crate::progress::large;
 use crate::{output, replay_line};
-use ordain_report::{Run, Verdict, terminal::plural};
+use ordain_report::{Run, Verdict, number, percent, terminal::plural};
 use ordain_suite::{Row, Suite, SuiteResult, replay_command};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -79,27 +79,8 @@ fn explored(row: &Row) -> String {
         return "all".into();
     }
     match (row.share(), row.estimate) {
-        (Some(share), Some(estimate)) => format!("{} of {}", percent(share), number(estimate.log10)),
+        (Some(share), Some(estimate)) => format!("{} % of about {}", percent(share), number(estimate.log10)),
         _ => "?".into(),
-    }
-}
-
-/// `12 %`, `0.3 %`, `3e-12 %`.
-pub(super) fn percent(share: f64) -> String {
-    match share * 100.0 {
-        percent if percent >= 10.0 => format!("{percent:.0} %"),
-        percent if percent >= 0.1 => format!("{percent:.1} %"),
-        percent if percent >= 0.001 => format!("{percent:.3} %"),
-        percent => format!("{percent:.0e} %"),
-    }
-}
-
-/// A number by its logarithm: `about 1,200`, `about 3e45`.
-fn number(log10: f64) -> String {
-    match log10 {
-        log10 if log10 < 6.0 => format!("about {}", large(10f64.powf(log10).round() as u64)),
-        log10 if log10 < 300.0 => format!("about {:.0e}", 10f64.powf(log10)),
-        log10 => format!("about 1e{log10:.0}"),
     }
 }
 
@@ -193,18 +174,4 @@ fn notes(text: &mut String, result: &SuiteResult) {
 
 fn one_line(text: &str) -> String {
     text.replace(['\n', '\t'], " ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_and_numbers_are_short() {
-        assert_eq!(
-            [percent(1.0), percent(0.123), percent(0.0123), percent(3.2e-14)],
-            ["100 %", "12 %", "1.2 %", "3e-12 %"]
-        );
-        assert_eq!([number(3.0), number(45.3), number(13863.0)], ["about 1,000", "about 2e45", "about 1e13863"]);
-    }
 }

@@ -87,12 +87,12 @@ pub(super) struct Count {
 
 /// Counts on a sketch.
 pub(super) struct Counter<'a> {
-    pub(super) sketch: &'a mut Sketch,
+    sketch: &'a mut Sketch,
     /// Whether independent steps commute; if not, schedules are counted, not classes.
-    pub(super) reduces: bool,
+    reduces: bool,
     /// Most groups of a generation.
-    pub(super) most: usize,
-    pub(super) rng: Rng,
+    most: usize,
+    rng: Rng,
     promise: &'a Promise,
     pub(super) lineage: Lineage,
     total: f64,

@@ -1,34 +1,12 @@
-//! Hashing for tables that nobody attacks: keys are hashes already, or numbers that follow each other.
+//! Hashing for tables that nobody attacks.
 
 use core::hash::{BuildHasherDefault, Hasher};
 
-/// A table whose keys are hashes.
-pub(super) type Map<T> = hashbrown::HashMap<u64, T, BuildHasherDefault<Plain>>;
+/// A table whose keys are hashes, or numbers that follow each other.
+pub(super) type Map<T> = hashbrown::HashMap<u64, T, BuildHasherDefault<Spread>>;
 
-/// Takes a number as its own hash.
-#[derive(Default)]
-pub(super) struct Plain(u64);
-
-impl Hasher for Plain {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = mix(self.0, u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-}
-
-/// A table whose keys are numbers that follow each other.
-pub(super) type Numbered<T> = hashbrown::HashMap<u64, T, BuildHasherDefault<Spread>>;
-
-/// Spreads numbers: taken as they are, they would fill one long stretch of a table, and finding a free place would take for ever.
+/// Spreads numbers: taken as they are, those that follow each other would fill one long stretch of a table, and finding a free place would
+/// take for ever.
 #[derive(Default)]
 pub(super) struct Spread(u64);
 

@@ -62,14 +62,6 @@ pub struct Estimate {
     pub done: u64,
 }
 
-impl Estimate {
-    /// A number that is known.
-    pub fn exact(executions: u64) -> Self {
-        let ln = ln(executions as f64);
-        Self { ln, low: ln, high: ln, done: executions }
-    }
-}
-
 /// How much a forecast may cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -148,11 +140,6 @@ impl Foresight {
         if execution.steps.len() <= LONGEST && !execution.spawned_by.is_empty() {
             self.sketch.learn(execution);
         }
-    }
-
-    /// How many times the program was run in random orders.
-    pub fn probes(&self) -> u64 {
-        self.probes
     }
 
     /// Forgets the estimates, not the program: the search begins again.

@@ -401,8 +401,9 @@ impl Sketch {
         self.imagined.footprint(op, thread, step.choice, &mut footprint);
         self.mark(op, &footprint);
         let seen = self.look(&footprint, pasts);
-        let Some(outcome) = self.imagined.apply(op, thread, step.choice) else { return false };
-        let _ = outcome;
+        if self.imagined.apply(op, thread, step.choice).is_none() {
+            return false;
+        }
         self.moves[thread.index()] += 1;
         Self::sign(op, &footprint, thread, self.moves[thread.index()], pasts);
         let alternative = &mut self.locations[place as usize].alternatives[which];

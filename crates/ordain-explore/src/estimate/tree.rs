@@ -7,7 +7,7 @@
 //! chapter 4; the recursive estimator with children that are scheduled but not visited, as in the thesis.
 
 use super::fit::{Fit, Progression};
-use super::hash::Numbered;
+use super::hash::Map;
 use super::numbers::{add_logs, ln};
 use super::trace::{Event, TraceError};
 use alloc::vec::Vec;
@@ -153,9 +153,9 @@ impl Node {
 
 /// The explored tree, and what is estimated from it after each execution.
 pub struct Backtracks {
-    nodes: Numbered<Node>,
+    nodes: Map<Node>,
     /// How many children of each node the whole trace schedules; empty if it is not known.
-    destined: Numbered<u32>,
+    destined: Map<u32>,
     /// The present execution.
     branch: Vec<u64>,
     executions: u64,
@@ -169,8 +169,8 @@ pub struct Backtracks {
 impl Default for Backtracks {
     fn default() -> Self {
         Self {
-            nodes: Numbered::default(),
-            destined: Numbered::default(),
+            nodes: Map::default(),
+            destined: Map::default(),
             branch: Vec::new(),
             executions: 0,
             elapsed: 0.0,
@@ -189,7 +189,7 @@ impl Backtracks {
     /// An empty tree that knows, from the whole trace, what will be scheduled.
     pub fn with_oracle<'a>(trace: impl Iterator<Item = &'a Event>) -> Self {
         let mut tree = Self::default();
-        let mut parents: Numbered<u64> = Numbered::default();
+        let mut parents: Map<u64> = Map::default();
         for event in trace {
             match *event {
                 Event::AddNode { node, parent: Some(parent) } => {

@@ -14,8 +14,6 @@ use ordain_wire::Mode;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// States of the path that are told.
-const MOST_CROSSINGS: usize = 2000;
 /// Executions of a sampler if nothing else limits it.
 const DEFAULT_SAMPLES: u64 = 10_000;
 /// How long the search goes on before it is heard again.
@@ -23,6 +21,8 @@ const TURN: Duration = Duration::from_millis(100);
 /// Time between estimates of how much there is, and before the first.
 const FORESEEN: Duration = Duration::from_secs(1);
 const FIRST_FORESEEN: Duration = Duration::from_millis(300);
+/// How often its own time an estimate is not made again.
+const SHARE: u32 = 25;
 
 /// A check that runs.
 pub(super) struct Run<'a> {
@@ -53,6 +53,7 @@ pub(super) struct Run<'a> {
     /// How much there is, and when that was last estimated.
     estimate: Option<Estimate>,
     foreseen: (Summary, Instant),
+    forecast_cost: Duration,
 }
 
 impl<'a> Run<'a> {
@@ -81,6 +82,7 @@ impl<'a> Run<'a> {
             crossings: Vec::new(),
             estimate: None,
             foreseen: (Summary::default(), Instant::now()),
+            forecast_cost: Duration::ZERO,
         })
     }
 
@@ -216,6 +218,7 @@ impl<'a> Run<'a> {
             let executions = executions.min(most - total.executions.min(most));
             let forecast = self.wants_forecast(time);
             let allowance = Allowance { before: total.executions, executions, time: left.min(time), forecast };
+            let begin = Instant::now();
             let Some(turn) = self.native.explore(&job, &allowance)? else {
                 // What was explored is lost with the process; findings are kept.
                 total = before;
@@ -229,8 +232,10 @@ impl<'a> Run<'a> {
                 total = before;
                 self.estimate = None;
             }
-            add(&mut total, &turn.summary);
-            self.take_estimate(turn.estimate, forecast);
+            total.add(&turn.summary);
+            if forecast != Wanted::No {
+                self.take_estimate(turn.estimate, begin.elapsed().saturating_sub(allowance.time));
+            }
             self.crossings.clone_from(&turn.crossings);
             let stopped = self.tell_progress(&total);
             self.exploring += turn.cpu;
@@ -276,13 +281,13 @@ impl<'a> Run<'a> {
     fn wants_forecast(&self, time: Duration) -> Wanted {
         let since = self.foreseen.1.elapsed();
         let due = since >= FORESEEN || self.estimate.is_none() && since >= FIRST_FORESEEN || time <= TURN;
-        if due && self.is_exhaustive() { Wanted::Rough } else { Wanted::No }
+        let affordable = since >= SHARE * self.forecast_cost;
+        if due && affordable && self.is_exhaustive() { Wanted::Rough } else { Wanted::No }
     }
 
-    fn take_estimate(&mut self, estimate: Option<ordain_explore::estimate::Estimate>, wanted: Wanted) {
-        if wanted != Wanted::No {
-            self.foreseen.1 = Instant::now();
-        }
+    /// Takes an estimate that was made now, and what it cost.
+    fn take_estimate(&mut self, estimate: Option<ordain_explore::estimate::Estimate>, cost: Duration) {
+        (self.foreseen.1, self.forecast_cost) = (Instant::now(), cost);
         if let Some(e) = estimate {
             self.estimate = Some(Estimate::from_ln(e.ln, e.low, e.high, e.done));
         }
@@ -293,7 +298,7 @@ impl<'a> Run<'a> {
     fn look_at_what_is_left(&mut self, job: &Search, total: &Summary) -> Result<(), Problem> {
         let allowance = Allowance { before: total.executions, executions: 0, time: TURN, forecast: Wanted::Best };
         let Some(turn) = self.native.explore(job, &allowance)? else { return Ok(()) };
-        self.take_estimate(turn.estimate, Wanted::Best);
+        self.take_estimate(turn.estimate, Duration::ZERO);
         self.crossings = turn.crossings;
         if turn.telling
             && let Some(noticed) = finding::notice(&self.native, self.check.expected_status)
@@ -307,7 +312,7 @@ impl<'a> Run<'a> {
     fn forecast(&mut self, strategy: &mut dyn Strategy, total: &mut Summary, effort: Effort) -> Option<Noticed> {
         let (check, known) = (self.check, &self.noticed);
         let mut interesting = None;
-        let done = total.executions;
+        let (done, begin) = (total.executions, Instant::now());
         let forecast = self.foresight.forecast(&mut self.native, strategy, done, effort, &mut |native| {
             interesting =
                 finding::notice(native, check.expected_status).filter(|n| !known.iter().any(|k| k.is_like(n)));
@@ -315,7 +320,7 @@ impl<'a> Run<'a> {
             if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         match forecast {
-            Forecast::Estimate(estimate) => self.take_estimate(estimate, Wanted::Rough),
+            Forecast::Estimate(estimate) => self.take_estimate(estimate, begin.elapsed()),
             Forecast::Restarted => {
                 *total = Summary { executions: 0, blocked: 0, ..*total };
                 self.estimate = None;
@@ -370,7 +375,13 @@ impl<'a> Run<'a> {
                 turn_over = round.elapsed() >= TURN.min(time) || summary.executions >= executions;
                 if turn_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            add(&mut total, &summary);
+            if summary.restarted {
+                total = Summary { executions: before.executions, blocked: before.blocked, ..total };
+                self.foreseen.0 = total;
+                self.foresight.restart();
+                self.estimate = None;
+            }
+            total.add(&summary);
             let over = self.timed_out || total.executions >= most;
             let due = over || self.wants_forecast(time) != Wanted::No;
             let diverged = matches!(self.native.execution().end, End::Diverged(_)) || self.native.failure().is_some();
@@ -384,7 +395,7 @@ impl<'a> Run<'a> {
                 interesting = self.forecast(strategy, &mut total, effort);
             }
             if interesting.is_some() || over {
-                self.crossings = crossings(strategy, MOST_CROSSINGS);
+                self.crossings = crossings(strategy);
             }
             let stopped = self.tell_progress(&total);
             self.check_failure()?;
@@ -525,15 +536,6 @@ fn mode_reason(asked: Option<Mode>, changes: &[ModeChange]) -> String {
         (None, Some(change)) => format!("{} mode was left: {}", change.from.word(), change.reason),
         (None, None) => "memory can be put back".into(),
     }
-}
-
-fn add(total: &mut Summary, part: &Summary) {
-    total.executions += part.executions;
-    total.blocked += part.blocked;
-    total.steps += part.steps;
-    total.threads = total.threads.max(part.threads);
-    total.depth = total.depth.max(part.depth);
-    total.exhausted = part.exhausted;
 }
 
 /// Whether the output of the last execution differs from that of all others.
