@@ -27,7 +27,7 @@ pub(crate) struct Fingerprint {
 }
 
 /// Mixes a value into a hash (two rounds of a 128-bit multiply and fold).
-fn mix(hash: u128, value: u128) -> u128 {
+pub(crate) fn mix(hash: u128, value: u128) -> u128 {
     const K: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
     let x = (hash ^ value.wrapping_mul(K)).wrapping_mul(0xd6e8_feb8_6659_fd93_a076_1d64_78bd_642f);
     let x = x ^ (x >> 61);

@@ -21,6 +21,8 @@ extern crate std;
 pub mod crossing;
 pub mod estimate;
 mod fingerprint;
+pub mod frontier;
+mod hash;
 pub mod plan;
 mod reversal;
 mod rng;

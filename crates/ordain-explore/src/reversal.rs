@@ -16,6 +16,7 @@
 //! however many it is given, so completeness is all that has to be argued; the oracle tests check both.
 
 use crate::trace::Trace;
+use crate::wakeup::Items;
 use alloc::vec::Vec;
 use ordain_model::state::{Fixed, View};
 use ordain_model::{
@@ -33,14 +34,13 @@ pub(crate) struct Sequence<'a> {
     pub(crate) last_footprint: &'a [Access],
 }
 
-impl Sequence<'_> {
-    pub(crate) fn len(&self) -> usize {
+impl Items for Sequence<'_> {
+    fn len(&self) -> usize {
         self.events.len() + 1
     }
 
-    /// The transition and footprint of an item.
     #[inline]
-    pub(crate) fn item(&self, i: usize) -> (Transition, &[Access]) {
+    fn item(&self, i: usize) -> (Transition, &[Access]) {
         match self.events.get(i) {
             Some(&event) => {
                 (self.execution.steps[event as usize].transition(), self.execution.footprint(event as usize))
@@ -49,7 +49,7 @@ impl Sequence<'_> {
         }
     }
 
-    pub(crate) fn op(&self, i: usize) -> Operation {
+    fn op(&self, i: usize) -> Operation {
         self.events.get(i).map_or(self.last_op, |&event| self.execution.steps[event as usize].op)
     }
 }

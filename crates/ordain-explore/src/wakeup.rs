@@ -4,9 +4,17 @@
 //! A wakeup tree holds the sequences that must be executed from a state so that known races are reversed and no run ends
 //! in a state whose continuations are all covered elsewhere. Trees of all states on the current path live in one arena.
 
-use crate::reversal::Sequence;
+use crate::frontier::{Part, Twig};
 use alloc::vec::Vec;
 use ordain_model::{Access, Footprint, Operation, Transition, dependent};
+
+/// A sequence of transitions at their places.
+pub(crate) trait Items {
+    fn len(&self) -> usize;
+    /// The transition and footprint of an item.
+    fn item(&self, i: usize) -> (Transition, &[Access]);
+    fn op(&self, i: usize) -> Operation;
+}
 
 /// A transition that need not be taken, because all classes that begin with it have been explored.
 #[derive(Clone)]
@@ -25,7 +33,12 @@ impl Sleeper {
 
 /// Whether `transition` can come first in an execution that begins with `sequence`, extended if need be. `gone` marks items
 /// to pass over. Gives the place of the transition in the sequence, or its length.
-fn weak_initial(transition: Transition, footprint: &[Access], sequence: &Sequence<'_>, gone: &[bool]) -> Option<usize> {
+pub(crate) fn weak_initial(
+    transition: Transition,
+    footprint: &[Access],
+    sequence: &impl Items,
+    gone: &[bool],
+) -> Option<usize> {
     for i in 0..sequence.len() {
         if gone.get(i).copied().unwrap_or(false) {
             continue;
@@ -42,7 +55,7 @@ fn weak_initial(transition: Transition, footprint: &[Access], sequence: &Sequenc
 }
 
 /// Whether a sleeper covers the sequence.
-pub(crate) fn is_covered(sleep: &[Sleeper], sequence: &Sequence<'_>) -> bool {
+pub(crate) fn is_covered(sleep: &[Sleeper], sequence: &impl Items) -> bool {
     sleep.iter().any(|s| weak_initial(s.transition, &s.footprint, sequence, &[]).is_some())
 }
 
@@ -51,12 +64,25 @@ pub(crate) type Head = u32;
 /// The empty list.
 pub(crate) const NO_TREE: Head = u32::MAX;
 
+/// A node of a tree.
 struct Node {
     transition: Transition,
-    op: Operation,
+    /// What the thread announces; not known if nobody has been there.
+    op: Option<Operation>,
     footprint: Footprint,
+    part: Part,
     child: Head,
     sibling: Head,
+}
+
+/// The first tree of a list, taken off it.
+pub(crate) struct Taken {
+    pub(crate) transition: Transition,
+    pub(crate) op: Option<Operation>,
+    pub(crate) footprint: Footprint,
+    pub(crate) part: Part,
+    /// Its subtrees.
+    pub(crate) children: Head,
 }
 
 /// The arena of all wakeup trees.
@@ -67,22 +93,35 @@ pub(crate) struct Trees {
     gone: Vec<bool>,
 }
 
+/// Where a sequence leads in a tree.
+enum Walked {
+    /// To a sequence that covers it.
+    Covered,
+    /// To the end of a list: the node above and the last node of the list.
+    End(Head, Head),
+    /// To where somebody else explores.
+    Unknown,
+}
+
 impl Trees {
-    /// Inserts a sequence; false if the tree covers it already.
-    pub(crate) fn insert(&mut self, root: &mut Head, sequence: &Sequence<'_>) -> bool {
-        let mut gone = core::mem::take(&mut self.gone);
+    /// Goes as far as the sequence and the tree agree; `gone` marks the items on the way.
+    fn walk(&self, root: Head, sequence: &impl Items, gone: &mut Vec<bool>) -> Walked {
         gone.clear();
         gone.resize(sequence.len(), false);
         let mut left = sequence.len();
         let mut parent = NO_TREE;
-        let inserted = 'walk: loop {
+        'walk: loop {
             let mut previous = NO_TREE;
-            let mut at = if parent == NO_TREE { *root } else { self.nodes[parent as usize].child };
+            let mut at = if parent == NO_TREE { root } else { self.nodes[parent as usize].child };
             while at != NO_TREE {
                 let node = &self.nodes[at as usize];
-                if let Some(place) = weak_initial(node.transition, &node.footprint, sequence, &gone) {
-                    if node.child == NO_TREE {
-                        break 'walk false;
+                if let Some(place) = weak_initial(node.transition, &node.footprint, sequence, gone) {
+                    if node.part == Part::Elsewhere {
+                        // What is there is not known here.
+                        return Walked::Unknown;
+                    }
+                    if node.child == NO_TREE || node.part == Part::Root {
+                        return Walked::Covered;
                     }
                     if place < sequence.len() {
                         gone[place] = true;
@@ -94,40 +133,76 @@ impl Trees {
                 previous = at;
                 at = node.sibling;
             }
-            if left == 0 {
-                break false;
+            return if left == 0 { Walked::Covered } else { Walked::End(parent, previous) };
+        }
+    }
+
+    /// Whether the tree covers a sequence, as far as is known here.
+    pub(crate) fn covers(&mut self, root: Head, sequence: &impl Items) -> bool {
+        let mut gone = core::mem::take(&mut self.gone);
+        let walked = self.walk(root, sequence, &mut gone);
+        self.gone = gone;
+        matches!(walked, Walked::Covered)
+    }
+
+    /// Inserts a sequence; false if the tree covers it already.
+    pub(crate) fn insert(&mut self, root: &mut Head, sequence: &impl Items) -> bool {
+        let mut gone = core::mem::take(&mut self.gone);
+        let inserted = match self.walk(*root, sequence, &mut gone) {
+            Walked::Covered | Walked::Unknown => false,
+            Walked::End(parent, previous) => {
+                let chain = self.chain(sequence, &gone);
+                match (previous, parent) {
+                    (NO_TREE, NO_TREE) => *root = chain,
+                    (NO_TREE, parent) => self.nodes[parent as usize].child = chain,
+                    (previous, _) => self.nodes[previous as usize].sibling = chain,
+                }
+                true
             }
-            let chain = self.chain(sequence, &gone);
-            match (previous, parent) {
-                (NO_TREE, NO_TREE) => *root = chain,
-                (NO_TREE, parent) => self.nodes[parent as usize].child = chain,
-                (previous, _) => self.nodes[previous as usize].sibling = chain,
-            }
-            break true;
         };
         self.gone = gone;
         inserted
     }
 
+    fn push(&mut self, node: Node) -> Head {
+        match self.free.pop() {
+            Some(place) => {
+                self.nodes[place as usize] = node;
+                place
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() as Head - 1
+            }
+        }
+    }
+
     /// Makes a chain of nodes from the items that are not gone.
-    fn chain(&mut self, sequence: &Sequence<'_>, gone: &[bool]) -> Head {
+    fn chain(&mut self, sequence: &impl Items, gone: &[bool]) -> Head {
         let mut head = NO_TREE;
         for i in (0..sequence.len()).rev().filter(|&i| !gone[i]) {
             let (transition, footprint) = sequence.item(i);
-            let (op, footprint) = (sequence.op(i), Footprint::from_slice(footprint));
-            let node = Node { transition, op, footprint, child: head, sibling: NO_TREE };
-            head = match self.free.pop() {
-                Some(place) => {
-                    self.nodes[place as usize] = node;
-                    place
-                }
-                None => {
-                    self.nodes.push(node);
-                    self.nodes.len() as Head - 1
-                }
-            };
+            let (op, footprint) = (Some(sequence.op(i)), Footprint::from_slice(footprint));
+            head = self.push(Node { transition, op, footprint, part: Part::Inner, child: head, sibling: NO_TREE });
         }
         head
+    }
+
+    /// Puts the first item of a sequence at the end of a list.
+    pub(crate) fn append_first(&mut self, root: &mut Head, sequence: &impl Items) {
+        let (transition, footprint) = sequence.item(0);
+        let (op, footprint) = (Some(sequence.op(0)), Footprint::from_slice(footprint));
+        let node = Node { transition, op, footprint, part: Part::Inner, child: NO_TREE, sibling: NO_TREE };
+        let place = self.push(node);
+        let mut at = *root;
+        if at == NO_TREE {
+            *root = place;
+            return;
+        }
+        while self.nodes[at as usize].sibling != NO_TREE {
+            at = self.nodes[at as usize].sibling;
+        }
+        self.nodes[at as usize].sibling = place;
     }
 
     /// The first transitions of the trees on a list.
@@ -141,7 +216,7 @@ impl Trees {
     }
 
     /// Takes the first tree off a list: its transition, operation, and the list of its subtrees.
-    pub(crate) fn take_first(&mut self, root: &mut Head) -> Option<(Transition, Operation, Head)> {
+    pub(crate) fn take_first(&mut self, root: &mut Head) -> Option<Taken> {
         if *root == NO_TREE {
             return None;
         }
@@ -149,6 +224,56 @@ impl Trees {
         let node = &mut self.nodes[first as usize];
         *root = node.sibling;
         self.free.push(first);
-        Some((node.transition, node.op, node.child))
+        Some(Taken {
+            transition: node.transition,
+            op: node.op,
+            footprint: core::mem::take(&mut node.footprint),
+            part: node.part,
+            children: node.child,
+        })
+    }
+
+    /// Builds the trees that twigs tell of.
+    pub(crate) fn load(&mut self, twigs: &[Twig]) -> Head {
+        let mut root = NO_TREE;
+        // The last node at each depth.
+        let mut last: Vec<Head> = Vec::new();
+        for twig in twigs {
+            let depth = twig.depth as usize;
+            let (transition, op, footprint) = (twig.transition, twig.op, twig.footprint.clone());
+            let node =
+                self.push(Node { transition, op, footprint, part: twig.part, child: NO_TREE, sibling: NO_TREE });
+            match (last.get(depth).copied(), depth.checked_sub(1).and_then(|d| last.get(d).copied())) {
+                (Some(previous), _) => self.nodes[previous as usize].sibling = node,
+                (None, Some(parent)) => self.nodes[parent as usize].child = node,
+                (None, None) => root = node,
+            }
+            last.truncate(depth);
+            last.push(node);
+        }
+        root
+    }
+
+    /// Tells the trees of a list, as twigs at a depth.
+    pub(crate) fn unload(&self, root: Head, depth: usize, out: &mut Vec<Twig>) {
+        let mut above: Vec<Head> = Vec::new();
+        let mut at = root;
+        loop {
+            if at == NO_TREE {
+                let Some(parent) = above.pop() else { return };
+                at = self.nodes[parent as usize].sibling;
+                continue;
+            }
+            let node = &self.nodes[at as usize];
+            out.push(Twig {
+                transition: node.transition,
+                op: node.op,
+                footprint: node.footprint.clone(),
+                part: node.part,
+                depth: (depth + above.len()) as u32,
+            });
+            above.push(at);
+            at = node.child;
+        }
     }
 }

@@ -11,7 +11,7 @@
 //! Chen). If that never happens, the number is exact for the sketch.
 
 use super::Path;
-use super::hash::{Map, mix};
+use crate::hash::{Map, mix};
 use super::numbers::{add_logs, exp, ln};
 use super::promise::{Lineage, NOBODY, Promise, kind};
 use super::sketch::{Course, Past, Place, Seen, Sketch, is_blind};

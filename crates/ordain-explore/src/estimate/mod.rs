@@ -9,7 +9,6 @@
 
 mod count;
 mod fit;
-mod hash;
 mod numbers;
 mod promise;
 mod sketch;

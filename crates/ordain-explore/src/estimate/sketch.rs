@@ -6,7 +6,7 @@
 //! wrote them, or only the words, or else how often each was met. Programs whose threads always do the same are known after
 //! one execution; others become known as the search goes on.
 
-use super::hash::{Map, mix};
+use crate::hash::{Map, mix};
 use alloc::vec::Vec;
 use ordain_model::{Access, End, Execution, Footprint, Imagined, ObjectId, Operation, Outcome, Site, ThreadId, Wait};
 use smallvec::SmallVec;

@@ -7,7 +7,7 @@
 //! chapter 4; the recursive estimator with children that are scheduled but not visited, as in the thesis.
 
 use super::fit::{Fit, Progression};
-use super::hash::Map;
+use crate::hash::Map;
 use super::numbers::{add_logs, ln};
 use super::trace::{Event, TraceError};
 use alloc::vec::Vec;

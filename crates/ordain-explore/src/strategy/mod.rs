@@ -1,6 +1,5 @@
 //! One file for each strategy.
 
-mod backtrack;
 mod bounded;
 mod dfs;
 mod dpor;
@@ -10,6 +9,7 @@ mod pct;
 mod portfolio;
 mod pos;
 mod random;
+mod reducing;
 mod source;
 mod urw;
 

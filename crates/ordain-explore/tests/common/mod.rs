@@ -155,7 +155,7 @@ struct Objects {
 
 pub struct Interpreter {
     pub program: Program,
-    arbiter: Arbiter,
+    pub arbiter: Arbiter,
     locals: Vec<Local>,
     ids: Vec<ThreadId>,
     objects: Option<Objects>,

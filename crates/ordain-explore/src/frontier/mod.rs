@@ -1,0 +1,117 @@
+//! Dividing a search: what is left of it, in fragments that one worker each owns.
+//!
+//! The [`Frontier`] is the tree of what is planned. Its leaves are sequences that must be executed; whoever has a leaf owns
+//! everything behind it and explores that as a search of its own, with a [`Divisible`] strategy. What such a search finds to be done
+//! before its leaf, in states that it shares with others, it reports; the frontier decides whether that is new. Nobody repeats
+//! anything, for three reasons: the ways from a state are in order, and each sleeps on those before it, whoever explores them; new ones
+//! come last; and a way is forgotten only when nothing can be added to it any more.
+//!
+//! The algorithms go back to Fytas, "Parallelizing Concuerror" (source and optimal search with an execution tree at a controller) and
+//! Simsa et al., "Scalable dynamic partial order reduction" (fragments, budgets), with the order of sleeping and of forgetting put right.
+
+mod tree;
+
+pub use tree::{Accepted, Assignment, Frontier, Rule};
+
+use crate::search::Strategy;
+use alloc::vec::Vec;
+use ordain_model::{Execution, Footprint, Operation, Site, Transition};
+
+/// What a twig of a fragment is to the worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Part {
+    /// A way that others explore, or have explored: it sleeps.
+    Elsewhere,
+    /// A way to what is given, through states that others share.
+    Shared,
+    /// A sequence that is given: everything behind it belongs to the worker.
+    Root,
+    /// Behind a root.
+    Inner,
+}
+
+/// A transition in a tree of what is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Twig {
+    /// Who moves.
+    pub transition: Transition,
+    /// What the thread announces there, if that is known.
+    pub op: Option<Operation>,
+    /// What it touches there.
+    pub footprint: Footprint,
+    /// What it is to the worker.
+    pub part: Part,
+    /// How many transitions come before it.
+    pub depth: u32,
+}
+
+/// What a worker owns: trees of what is to be done from the beginning on, each twig before those behind it. Without twigs it is
+/// the whole search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Fragment {
+    /// The twigs.
+    pub twigs: Vec<Twig>,
+}
+
+/// Something to be done from a state that the worker shares with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Found {
+    /// The root, by its number in the fragment, on the way to which the state is.
+    pub root: u32,
+    /// How many transitions come before the state.
+    pub depth: u32,
+    /// The sequence to execute from there, or the transitions of which one must be taken.
+    pub items: Vec<Item>,
+}
+
+/// A transition at its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Item {
+    /// Who moves.
+    pub transition: Transition,
+    /// What the thread announces.
+    pub op: Operation,
+    /// What it touches.
+    pub footprint: Footprint,
+}
+
+/// A way to a root that touches other things than was thought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Correction {
+    /// The root, by its number in the fragment.
+    pub root: u32,
+    /// How many transitions come before the one that is corrected.
+    pub depth: u32,
+    /// What it touches.
+    pub footprint: Footprint,
+}
+
+/// What has become of a fragment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Explored {
+    /// How many roots are explored, in their order.
+    pub finished: u32,
+    /// What is left behind the next root, if it was begun; depths count from there.
+    pub rest: Option<Vec<Twig>>,
+    /// What is to be done elsewhere.
+    pub found: Vec<Found>,
+    /// Ways that touch other things than was thought.
+    pub corrections: Vec<Correction>,
+    /// The long loops that the worker knew of, in order: see [`ordain_model::Arbiter::long_loops`].
+    pub loops: Vec<Site>,
+}
+
+/// A strategy that can explore a fragment.
+pub trait Divisible: Strategy {
+    /// Forgets everything and begins with a fragment.
+    fn load(&mut self, fragment: &Fragment);
+    /// Tells what has become of the fragment, after its last execution, which it has learned from. Which loops are long is not told.
+    fn unload(&mut self, last: &Execution) -> Explored;
+}

@@ -1,0 +1,626 @@
+//! The frontier: the tree of what is planned, who has which part of it, and what is done.
+
+use super::{Explored, Fragment, Found, Item, Part, Twig};
+use crate::wakeup::{Items, weak_initial};
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use ordain_model::{Access, Footprint, Operation, Site, ThreadId, Transition};
+
+/// How what was found is added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Rule {
+    /// Sequences, as in wakeup trees.
+    Optimal,
+    /// One of several transitions, as in backtrack sets.
+    Source,
+}
+
+/// What a node of the tree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+enum Status {
+    /// A state that several fragments share.
+    Interior,
+    /// A leaf that waits for a worker.
+    Pending,
+    /// A leaf that a worker has.
+    Busy,
+    /// Everything behind it is explored, and nothing can be added.
+    Done,
+}
+
+/// A transition that is planned, and the state after it.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Node {
+    transition: Transition,
+    op: Option<Operation>,
+    footprint: Footprint,
+    /// Whether the footprint is that of an execution.
+    exact: bool,
+    /// Whether the node was a leaf when its exploration began: then what is behind it covers every sequence that leads there.
+    root: bool,
+    /// Whether anybody has begun to explore behind it.
+    begun: bool,
+    status: Status,
+    parent: u32,
+    /// How many transitions come before the state after it.
+    depth: u32,
+    children: Vec<u32>,
+    /// Leaves that wait, behind it and itself.
+    waiting: u32,
+    /// What is left behind a leaf that was begun.
+    rest: Option<Vec<Twig>>,
+}
+
+const ROOT: u32 = 0;
+const NOBODY: u32 = u32::MAX;
+
+/// A fragment for a worker.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Assignment {
+    /// By which its result is known.
+    pub lease: u64,
+    /// What to explore.
+    pub fragment: Fragment,
+    /// The long loops that must be known for that.
+    pub loops: Vec<Site>,
+}
+
+/// What is left of a search, and who has it.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Frontier {
+    rule: Rule,
+    nodes: Vec<Node>,
+    free: Vec<u32>,
+    /// The leaves of each lease, in order.
+    leases: BTreeMap<u64, Vec<u32>>,
+    next_lease: u64,
+    /// Leaves are given away only when what the ways before them touch is known from executions.
+    careful: bool,
+    /// Loops that are known to be long. What is explored rests on it.
+    loops: Vec<Site>,
+    /// Nodes in use after the tree was last pruned.
+    pruned: usize,
+    /// Most nodes at a time.
+    most: usize,
+    restarts: u32,
+}
+
+impl Items for &[Item] {
+    fn len(&self) -> usize {
+        <[Item]>::len(self)
+    }
+
+    fn item(&self, i: usize) -> (Transition, &[Access]) {
+        (self[i].transition, &self[i].footprint)
+    }
+
+    fn op(&self, i: usize) -> Operation {
+        self[i].op
+    }
+}
+
+/// What came of accepting a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// It counts.
+    Counts,
+    /// Nobody has this lease: the result came twice, or too late. It does not count.
+    Stale,
+    /// Something was wrong that everything explored so far may rest on: the search has begun again, and nothing that was accepted before
+    /// counts.
+    Restarted,
+    /// It cannot be the result of this lease.
+    Malformed,
+}
+
+impl Frontier {
+    /// Nothing is explored.
+    pub fn new(rule: Rule) -> Self {
+        let mut frontier = Self {
+            rule,
+            nodes: Vec::new(),
+            free: Vec::new(),
+            leases: BTreeMap::new(),
+            next_lease: 1,
+            careful: false,
+            loops: Vec::new(),
+            pruned: 0,
+            most: 1,
+            restarts: 0,
+        };
+        frontier.plant();
+        frontier
+    }
+
+    fn plant(&mut self) {
+        self.nodes.clear();
+        self.free.clear();
+        self.leases.clear();
+        self.pruned = 0;
+        self.nodes.push(Node {
+            transition: Transition::first(ThreadId::MAIN),
+            op: None,
+            footprint: Footprint::new(),
+            exact: true,
+            root: true,
+            begun: false,
+            status: Status::Pending,
+            parent: NOBODY,
+            depth: 0,
+            children: Vec::new(),
+            waiting: 1,
+            rest: None,
+        });
+    }
+
+    /// Begins again. Leases that are out become stale.
+    pub fn restart(&mut self) {
+        self.restarts += 1;
+        self.plant();
+    }
+
+    /// Whether everything is explored.
+    pub fn is_finished(&self) -> bool {
+        self.waiting() == 0 && self.leases.is_empty()
+    }
+
+    /// Leaves that wait for a worker.
+    pub fn waiting(&self) -> usize {
+        self.nodes[ROOT as usize].waiting as usize
+    }
+
+    /// Fragments that workers have.
+    pub fn assigned(&self) -> usize {
+        self.leases.len()
+    }
+
+    /// Nodes of the tree, now and at most.
+    pub fn size(&self) -> (usize, usize) {
+        (self.nodes.len() - self.free.len(), self.most)
+    }
+
+    /// How often the search has begun again.
+    pub fn restarts(&self) -> u32 {
+        self.restarts
+    }
+
+    /// Whether a lease is out.
+    pub fn has_lease(&self, lease: u64) -> bool {
+        self.leases.contains_key(&lease)
+    }
+
+    fn node(&self, node: u32) -> &Node {
+        &self.nodes[node as usize]
+    }
+
+    fn node_mut(&mut self, node: u32) -> &mut Node {
+        &mut self.nodes[node as usize]
+    }
+
+    fn set_status(&mut self, node: u32, status: Status) {
+        let was = core::mem::replace(&mut self.node_mut(node).status, status);
+        match (was == Status::Pending, status == Status::Pending) {
+            (false, true) => self.count(node, 1),
+            (true, false) => self.count(node, -1),
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, node: u32, by: i32) {
+        let mut at = node;
+        while at != NOBODY {
+            let node = self.node_mut(at);
+            node.waiting = node.waiting.wrapping_add_signed(by);
+            at = node.parent;
+        }
+    }
+
+    fn push(&mut self, parent: u32, item: Item, op: Option<Operation>, status: Status) -> u32 {
+        let leaf = status == Status::Pending;
+        let node = Node {
+            transition: item.transition,
+            op,
+            footprint: item.footprint,
+            exact: status == Status::Done,
+            root: leaf,
+            begun: status == Status::Done,
+            status: if leaf { Status::Interior } else { status },
+            parent,
+            depth: self.node(parent).depth + 1,
+            children: Vec::new(),
+            waiting: 0,
+            rest: None,
+        };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.nodes[place as usize] = node;
+                place
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() as u32 - 1
+            }
+        };
+        self.node_mut(parent).children.push(place);
+        if leaf {
+            self.set_status(place, Status::Pending);
+        }
+        self.most = self.most.max(self.nodes.len() - self.free.len());
+        place
+    }
+
+    /// A fragment for one of so many workers; `None` if nothing can be given away now.
+    pub fn assign(&mut self, workers: usize) -> Option<Assignment> {
+        let wanted = if workers > 1 { 2 * workers } else { 1 };
+        while self.waiting() + self.leases.len() < wanted {
+            let Some(leaf) = self.splittable() else { break };
+            self.split(leaf);
+        }
+        let most = (self.waiting() / wanted).max(1);
+        let leaves = self.collect(most);
+        if leaves.is_empty() {
+            return None;
+        }
+        let fragment = self.fragment(&leaves);
+        for leaf in &leaves {
+            self.set_status(*leaf, Status::Busy);
+            self.node_mut(*leaf).begun = true;
+        }
+        let lease = self.next_lease;
+        self.next_lease += 1;
+        self.leases.insert(lease, leaves);
+        Some(Assignment { lease, fragment, loops: self.loops.clone() })
+    }
+
+    /// The first leaves that wait, in order.
+    fn collect(&self, most: usize) -> Vec<u32> {
+        let mut leaves = Vec::new();
+        let mut stack = vec![ROOT];
+        while let Some(at) = stack.pop() {
+            let node = self.node(at);
+            if node.status == Status::Pending {
+                leaves.push(at);
+                if leaves.len() == most {
+                    break;
+                }
+                continue;
+            }
+            let first = stack.len();
+            for child in &node.children {
+                if self.node(*child).waiting > 0 {
+                    stack.push(*child);
+                }
+                if self.careful && !self.node(*child).exact {
+                    break;
+                }
+            }
+            stack[first..].reverse();
+        }
+        leaves
+    }
+
+    /// The leaf with a rest that is nearest to the beginning.
+    fn splittable(&self) -> Option<u32> {
+        let mut best: Option<u32> = None;
+        let mut stack = vec![ROOT];
+        while let Some(at) = stack.pop() {
+            let node = self.node(at);
+            if node.status == Status::Pending && node.rest.as_ref().is_some_and(|r| leaves_of(r) > 1) {
+                best = Some(best.map_or(at, |b| if self.node(b).depth <= node.depth { b } else { at }));
+            }
+            stack.extend(node.children.iter().filter(|c| self.node(**c).waiting > 0));
+        }
+        best
+    }
+
+    /// Makes leaves of the ways that are planned from the first state behind a leaf that has more than one.
+    fn split(&mut self, leaf: u32) {
+        let Some(rest) = self.node_mut(leaf).rest.take() else { return };
+        self.set_status(leaf, Status::Interior);
+        let level = split_level(&rest);
+        // Where the way that is taken next leads, if it was reached.
+        let mut next = None;
+        // The last node at each depth.
+        let mut last: Vec<u32> = Vec::new();
+        for (i, twig) in rest.iter().enumerate() {
+            let depth = twig.depth as usize;
+            if let Some((_, _, until)) = next
+                && i < until
+            {
+                continue;
+            }
+            last.truncate(depth);
+            let parent = last.last().copied().unwrap_or(leaf);
+            let item = Item { transition: twig.transition, op: Operation::Exit, footprint: twig.footprint.clone() };
+            if twig.part == Part::Elsewhere {
+                let node = self.push(parent, item, twig.op, Status::Done);
+                last.push(node);
+                continue;
+            }
+            let behind = rest[i + 1..].iter().take_while(|t| t.depth > twig.depth).count();
+            let is_leaf = behind == 0;
+            if next.is_none() && twig.depth < level {
+                let node = self.push(parent, item, twig.op, Status::Interior);
+                (self.node_mut(node).root, self.node_mut(node).begun) = (true, true);
+                last.push(node);
+                continue;
+            }
+            if next.is_none() {
+                // The way that is taken next: one worker goes on with what is behind it.
+                let node = self.push(parent, item, twig.op, Status::Pending);
+                next = Some((node, i + 1, i + 1 + behind));
+                last.push(node);
+                continue;
+            }
+            let node = self.push(parent, item, twig.op, if is_leaf { Status::Pending } else { Status::Interior });
+            last.push(node);
+        }
+        if let Some((node, from, until)) = next {
+            let base = self.node(node).depth - self.node(leaf).depth;
+            let rest = rest[from..until].iter().map(|t| Twig { depth: t.depth - base, ..t.clone() });
+            let rest: Vec<Twig> = rest.collect();
+            self.node_mut(node).begun = true;
+            if !rest.is_empty() {
+                self.node_mut(node).rest = Some(rest);
+            }
+        }
+    }
+
+    /// What a worker needs to know to explore some leaves.
+    fn fragment(&self, leaves: &[u32]) -> Fragment {
+        let mut twigs = Vec::new();
+        let mut path: Vec<u32> = Vec::new();
+        for leaf in leaves {
+            let old = core::mem::take(&mut path);
+            let mut at = *leaf;
+            while at != ROOT {
+                path.push(at);
+                at = self.node(at).parent;
+            }
+            path.reverse();
+            let common = old.iter().zip(&path).take_while(|(a, b)| a == b).count();
+            for depth in common..path.len() {
+                let parent = if depth == 0 { ROOT } else { path[depth - 1] };
+                let siblings = &self.node(parent).children;
+                let from = match old.get(depth).filter(|_| depth == common) {
+                    Some(before) => siblings.iter().position(|s| s == before).map_or(0, |p| p + 1),
+                    None => 0,
+                };
+                for sibling in siblings[from..].iter().take_while(|s| **s != path[depth]) {
+                    twigs.push(self.twig(*sibling, Part::Elsewhere));
+                }
+                let part = if path[depth] == *leaf { Part::Root } else { Part::Shared };
+                twigs.push(self.twig(path[depth], part));
+            }
+            let rest = self.node(*leaf).rest.iter().flatten();
+            twigs.extend(rest.map(|t| Twig { depth: t.depth + path.len() as u32, ..t.clone() }));
+        }
+        Fragment { twigs }
+    }
+
+    fn twig(&self, node: u32, part: Part) -> Twig {
+        let node = self.node(node);
+        let (transition, op, footprint) = (node.transition, node.op, node.footprint.clone());
+        Twig { transition, op, footprint, part, depth: node.depth - 1 }
+    }
+
+    /// The worker that has this lease is gone, or does not want it.
+    pub fn release(&mut self, lease: u64) -> bool {
+        let Some(leaves) = self.leases.remove(&lease) else { return false };
+        for leaf in leaves {
+            self.set_status(leaf, Status::Pending);
+        }
+        true
+    }
+
+    /// Releases everything that workers have: after a restart of whoever keeps the frontier.
+    pub fn release_all(&mut self) {
+        let leases: Vec<u64> = self.leases.keys().copied().collect();
+        for lease in leases {
+            self.release(lease);
+        }
+    }
+
+    /// The node on the way to a leaf after `depth` transitions.
+    fn ancestor(&self, leaf: u32, depth: u32) -> u32 {
+        let mut at = leaf;
+        while self.node(at).depth > depth {
+            at = self.node(at).parent;
+        }
+        at
+    }
+
+    /// Takes in what has become of a fragment. Whoever has learned of a long loop tells so, whatever else became of it.
+    pub fn accept(&mut self, lease: u64, explored: Explored) -> Accepted {
+        let known = self.loops.len();
+        for site in &explored.loops {
+            if !self.loops.contains(site) {
+                self.loops.push(*site);
+            }
+        }
+        if self.loops.len() > known {
+            self.restart();
+            return Accepted::Restarted;
+        }
+        let Some(leaves) = self.leases.get(&lease) else { return Accepted::Stale };
+        if explored.loops.len() < known || !is_sound(&explored, leaves, &self.nodes) {
+            self.release(lease);
+            return Accepted::Malformed;
+        }
+        let Some(leaves) = self.leases.remove(&lease) else { return Accepted::Stale };
+        let Explored { finished, rest, found, corrections, loops: _ } = explored;
+        for correction in corrections {
+            let node = self.ancestor(leaves[correction.root as usize], correction.depth + 1);
+            if self.node(node).footprint != correction.footprint {
+                self.node_mut(node).footprint = correction.footprint;
+                if self.is_relied_on(node) {
+                    self.careful = true;
+                    self.restart();
+                    return Accepted::Restarted;
+                }
+            }
+        }
+        let finished = finished as usize;
+        for leaf in &leaves[..(finished + usize::from(rest.is_some())).min(leaves.len())] {
+            let mut at = *leaf;
+            while at != NOBODY && !(self.node(at).exact && self.node(at).status == Status::Interior) {
+                self.node_mut(at).exact = true;
+                at = self.node(at).parent;
+            }
+        }
+        for found in found {
+            let node = self.ancestor(leaves[found.root as usize], found.depth);
+            self.add(node, &found);
+        }
+        for (i, leaf) in leaves.iter().enumerate() {
+            if i < finished {
+                self.node_mut(*leaf).rest = None;
+                self.set_status(*leaf, Status::Done);
+            } else {
+                self.set_status(*leaf, Status::Pending);
+            }
+        }
+        if let (Some(rest), Some(leaf)) = (rest, leaves.get(finished)) {
+            self.node_mut(*leaf).rest = Some(rest);
+        }
+        if self.nodes.len() - self.free.len() > 2 * self.pruned + 64 {
+            self.prune();
+        }
+        Accepted::Counts
+    }
+
+    /// Whether somebody has begun with a later way from the same state.
+    fn is_relied_on(&self, node: u32) -> bool {
+        let parent = self.node(node).parent;
+        let siblings = self.node(parent).children.iter().skip_while(|s| **s != node).skip(1);
+        let mut stack: Vec<u32> = siblings.copied().collect();
+        while let Some(at) = stack.pop() {
+            if self.node(at).begun {
+                return true;
+            }
+            stack.extend(&self.node(at).children);
+        }
+        false
+    }
+
+    /// Adds what was found to be done from a state.
+    fn add(&mut self, node: u32, found: &Found) {
+        match self.rule {
+            Rule::Optimal => self.insert(node, &found.items),
+            Rule::Source => {
+                let is_there = |c: &u32| found.items.iter().any(|i| i.transition == self.node(*c).transition);
+                if !self.node(node).children.iter().any(is_there)
+                    && let Some(first) = found.items.first()
+                {
+                    self.push(node, first.clone(), Some(first.op), Status::Pending);
+                }
+            }
+        }
+    }
+
+    fn insert(&mut self, node: u32, items: &[Item]) {
+        let mut gone = vec![false; items.len()];
+        let mut left = items.len();
+        let mut at = node;
+        'walk: loop {
+            for child in &self.node(at).children {
+                let node = self.node(*child);
+                if let Some(place) = weak_initial(node.transition, &node.footprint, &items, &gone) {
+                    if node.status != Status::Interior || node.root {
+                        return;
+                    }
+                    if place < items.len() {
+                        gone[place] = true;
+                        left -= 1;
+                    }
+                    at = *child;
+                    continue 'walk;
+                }
+            }
+            break;
+        }
+        for (item, _) in items.iter().zip(&gone).filter(|(_, gone)| !**gone) {
+            left -= 1;
+            let status = if left == 0 { Status::Pending } else { Status::Interior };
+            at = self.push(at, item.clone(), Some(item.op), status);
+        }
+    }
+
+    /// Forgets what is behind states to which nothing can be added any more: all ways from them are explored, and so are all ways that
+    /// come before them.
+    fn prune(&mut self) {
+        struct Frame {
+            node: u32,
+            next: usize,
+            /// Whether nothing can be added from elsewhere.
+            complete: bool,
+            done: bool,
+        }
+        let mut stack = vec![Frame { node: ROOT, next: 0, complete: true, done: true }];
+        while let Some(frame) = stack.last_mut() {
+            let node = &self.nodes[frame.node as usize];
+            if let Some(child) = node.children.get(frame.next).copied() {
+                frame.next += 1;
+                match self.nodes[child as usize].status {
+                    Status::Done => {}
+                    Status::Pending | Status::Busy => frame.done = false,
+                    Status::Interior => {
+                        let complete = self.nodes[child as usize].root || frame.complete && frame.done;
+                        stack.push(Frame { node: child, next: 0, complete, done: true });
+                    }
+                }
+                continue;
+            }
+            let done = frame.done && frame.complete && !node.children.is_empty();
+            let at = frame.node;
+            stack.pop();
+            if done {
+                let children = core::mem::take(&mut self.nodes[at as usize].children);
+                self.free.extend(children);
+                self.nodes[at as usize].status = Status::Done;
+            } else if let Some(above) = stack.last_mut() {
+                above.done = false;
+            }
+        }
+        self.pruned = self.nodes.len() - self.free.len();
+    }
+}
+
+/// How many sequences are planned in some twigs.
+fn leaves_of(twigs: &[Twig]) -> usize {
+    let is_leaf = |i: usize| twigs.get(i + 1).is_none_or(|next| next.depth <= twigs[i].depth);
+    (0..twigs.len()).filter(|&i| twigs[i].part != Part::Elsewhere && is_leaf(i)).count()
+}
+
+/// The first depth at which more than one way is planned.
+fn split_level(twigs: &[Twig]) -> u32 {
+    let is_leaf = |i: &usize| twigs.get(i + 1).is_none_or(|next| next.depth <= twigs[*i].depth);
+    let path_end = (0..twigs.len()).find(|i| twigs[*i].part != Part::Elsewhere && is_leaf(i));
+    let behind = path_end.map_or(&[] as &[Twig], |end| &twigs[end + 1..]);
+    behind.iter().map(|t| t.depth).min().unwrap_or(0)
+}
+
+/// Whether this can be the result of these leaves.
+fn is_sound(explored: &Explored, leaves: &[u32], nodes: &[Node]) -> bool {
+    let depth_of = |root: u32| leaves.get(root as usize).map(|leaf| nodes[*leaf as usize].depth);
+    let found = |f: &Found| depth_of(f.root).is_some_and(|depth| f.depth < depth) && !f.items.is_empty();
+    let rest = |twigs: &Vec<Twig>| {
+        let mut deepest = 0;
+        let fits = |twig: &Twig| {
+            let fits = twig.depth <= deepest && matches!(twig.part, Part::Inner | Part::Elsewhere);
+            deepest = twig.depth + u32::from(twig.part == Part::Inner);
+            fits
+        };
+        !twigs.is_empty() && twigs.iter().all(fits)
+    };
+    explored.finished as usize <= leaves.len()
+        && explored.found.iter().all(found)
+        && explored.corrections.iter().all(|c| depth_of(c.root).is_some_and(|depth| c.depth < depth))
+        && explored.rest.as_ref().is_none_or(|r| (explored.finished as usize) < leaves.len() && rest(r))
+}

@@ -1,0 +1,328 @@
+//! Depth-first search with sleep sets and trees of what is planned: what optimal and source search have in common.
+//!
+//! Each state on the current path has a list of trees: ways to take from it, some of several steps. The [`Method`] says what a reversed
+//! race adds to them. A search may be a part of a larger one: then it begins with a fragment, and tells what is to be done in states that
+//! it shares with others.
+
+use crate::estimate::Path;
+use crate::frontier::{Correction, Explored, Fragment, Found, Item, Part, Twig};
+use crate::fingerprint::mix;
+use crate::plan::{Plan, Planned, Policy};
+use crate::reversal::{Reversals, Sequence, Which};
+use crate::trace::Trace;
+use crate::wakeup::{Head, Items, NO_TREE, Sleeper, Trees};
+use crate::hash::Spread;
+use alloc::vec::Vec;
+use core::hash::BuildHasherDefault;
+use hashbrown::HashSet;
+use ordain_model::{Execution, Footprint, Transition};
+
+/// A state on the current path.
+struct Node {
+    sleep: Vec<Sleeper>,
+    /// How many of the sleepers were asleep before this state.
+    inherited: usize,
+    /// Ways from here that come before the one taken, and that others explore; they join the sleepers.
+    early: Vec<Sleeper>,
+    tree: Head,
+}
+
+impl Node {
+    fn new() -> Self {
+        Self { sleep: Vec::new(), inherited: 0, early: Vec::new(), tree: NO_TREE }
+    }
+}
+
+/// What matters only if the search is a part of a larger one.
+#[derive(Default)]
+struct Share {
+    /// States with fewer steps before them are shared with others.
+    floor: usize,
+    /// Roots that are explored.
+    finished: u32,
+    /// Whether the present root was begun.
+    begun: bool,
+    found: Vec<Found>,
+    /// Hashes of what was found, so that nothing is told twice.
+    told: HashSet<u128, BuildHasherDefault<Spread>>,
+    corrections: Vec<Correction>,
+}
+
+/// How a search plans.
+pub(super) trait Method: Default {
+    /// Which reversals it needs.
+    const WHICH: Which;
+    /// Who decides behind what is planned.
+    type Policy: Policy + Default;
+    /// Plans what a reversal asks for, in the trees of a state, unless that is covered. `taken` is the way that was taken.
+    fn plan(trees: &mut Trees, tree: &mut Head, taken: Transition, sequence: &Sequence<'_>, trace: &Trace);
+    /// Whether the ways that are known from a state cover what a reversal asks for.
+    fn is_planned(trees: &mut Trees, tree: Head, taken: Transition, sequence: &Sequence<'_>, trace: &Trace) -> bool;
+    /// Whether a sleeper covers it.
+    fn is_asleep(sleep: &[Sleeper], sequence: &Sequence<'_>, trace: &Trace) -> bool;
+    /// What to tell of a reversal, by places in its sequence.
+    fn told(sequence: &Sequence<'_>, trace: &Trace) -> impl Iterator<Item = usize>;
+    /// Called before an execution: the sleepers of the state after `kept` steps, and those that come later, by depth.
+    fn prepare(policy: &mut Self::Policy, kept: usize, sleep: &[Sleeper], later: &mut dyn Iterator<Item = (usize, &Sleeper)>);
+}
+
+/// The search.
+pub(super) struct Reducing<M: Method> {
+    prefix: Vec<Planned>,
+    /// How many steps of the prefix the next execution shares with the last one.
+    kept: usize,
+    /// What the steps behind them are expected to touch.
+    expected: Vec<Footprint>,
+    /// What the last execution did behind them.
+    replaced: Option<Planned>,
+    nodes: Vec<Node>,
+    trees: Trees,
+    trace: Trace,
+    reversals: Reversals,
+    policy: M::Policy,
+    finished: bool,
+    redundant: u64,
+    share: Share,
+}
+
+impl<M: Method> Default for Reducing<M> {
+    fn default() -> Self {
+        Self {
+            prefix: Vec::new(),
+            kept: 0,
+            expected: Vec::new(),
+            replaced: None,
+            nodes: Vec::new(),
+            trees: Trees::default(),
+            trace: Trace::default(),
+            reversals: Reversals::default(),
+            policy: M::Policy::default(),
+            finished: false,
+            redundant: 0,
+            share: Share::default(),
+        }
+    }
+}
+
+impl<M: Method> Reducing<M> {
+    /// Executions that took a transition which was asleep. Always zero; counted so that it can be checked.
+    pub(super) fn redundant(&self) -> u64 {
+        self.redundant
+    }
+
+    /// Whether nothing is left to run.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    fn reach(&mut self, depth: usize) {
+        while self.nodes.len() <= depth {
+            self.nodes.push(Node::new());
+        }
+    }
+
+    /// Fills in the sleep sets of the states behind the kept prefix.
+    fn follow(&mut self, execution: &Execution) {
+        let len = execution.steps.len();
+        self.reach(len);
+        let mut awake = true;
+        for step in self.kept..len {
+            let transition = execution.steps[step].transition();
+            let footprint = execution.footprint(step);
+            let (before, after) = self.nodes.split_at_mut(step + 1);
+            let (node, next) = (&before[step], &mut after[0]);
+            next.sleep.clear();
+            for sleeper in &node.sleep {
+                awake &= sleeper.transition != transition;
+                if sleeper.survives(transition, footprint) {
+                    next.sleep.push(sleeper.clone());
+                }
+            }
+            next.inherited = next.sleep.len();
+            if step >= self.prefix.len() {
+                next.tree = NO_TREE;
+            } else if !next.early.is_empty() {
+                next.sleep.append(&mut next.early);
+            }
+        }
+        self.redundant += u64::from(!awake);
+        if self.share.floor > self.kept {
+            self.correct(execution);
+        }
+        self.share.begun = true;
+    }
+
+    /// Notes where the way to the present root touches other things than was thought.
+    fn correct(&mut self, execution: &Execution) {
+        for (i, expected) in self.expected.iter().enumerate() {
+            let depth = self.kept + i;
+            if depth >= self.share.floor.min(execution.steps.len()) {
+                break;
+            }
+            if execution.footprint(depth) != expected.as_slice() {
+                let footprint = Footprint::from_slice(execution.footprint(depth));
+                self.share.corrections.push(Correction { root: self.share.finished, depth: depth as u32, footprint });
+            }
+        }
+    }
+
+    /// Goes back to the deepest state that has something left, and plans its first sequence.
+    fn backtrack(&mut self, execution: &Execution) {
+        for depth in (0..execution.steps.len()).rev() {
+            if self.nodes[depth].tree == NO_TREE {
+                continue;
+            }
+            let transition = execution.steps[depth].transition();
+            let footprint = Footprint::from_slice(execution.footprint(depth));
+            self.nodes[depth].sleep.push(Sleeper { transition, footprint });
+            self.replaced = Some(Planned { transition, op: Some(execution.steps[depth].op) });
+            let known = self.prefix.len().min(depth);
+            self.prefix.truncate(known);
+            for s in &execution.steps[known..depth] {
+                self.prefix.push(Planned { transition: s.transition(), op: Some(s.op) });
+            }
+            self.descend(depth);
+            let node = &mut self.nodes[depth];
+            node.sleep.append(&mut node.early);
+            return;
+        }
+        self.share.finished += u32::from(self.share.begun);
+        self.share.begun = false;
+        self.finished = true;
+    }
+
+    /// Plans the first sequence of the trees of a state.
+    fn descend(&mut self, depth: usize) {
+        self.kept = depth;
+        self.expected.clear();
+        if depth < self.share.floor {
+            self.share.finished += u32::from(self.share.begun);
+            self.share.begun = false;
+        }
+        let mut at = depth;
+        while let Some(taken) = self.trees.take_first(&mut self.nodes[at].tree) {
+            if taken.part == Part::Elsewhere {
+                let early = Sleeper { transition: taken.transition, footprint: taken.footprint };
+                self.nodes[at].early.push(early);
+                continue;
+            }
+            self.prefix.push(Planned { transition: taken.transition, op: taken.op });
+            self.expected.push(taken.footprint);
+            at += 1;
+            self.reach(at);
+            self.nodes[at].tree = taken.children;
+            self.nodes[at].early.clear();
+            if taken.part == Part::Root {
+                self.share.floor = at;
+            }
+        }
+    }
+}
+
+/// Notes what is to be done from a state shared with others, unless that is told already.
+fn tell<M: Method>(share: &mut Share, at: usize, sequence: &Sequence<'_>, trace: &Trace) {
+    let mut key = u128::from(share.finished) << 64 | at as u128;
+    for i in M::told(sequence, trace) {
+        let Transition { thread, choice } = sequence.item(i).0;
+        key = mix(key, u128::from(thread.0) << 32 | u128::from(choice));
+    }
+    if share.told.insert(key) {
+        let items = M::told(sequence, trace).map(|i| {
+            let (transition, footprint) = sequence.item(i);
+            Item { transition, op: sequence.op(i), footprint: Footprint::from_slice(footprint) }
+        });
+        let (root, items) = (share.finished, items.collect());
+        share.found.push(Found { root, depth: at as u32, items });
+    }
+}
+
+impl<M: Method> Reducing<M> {
+    pub(super) fn plan(&mut self) -> Option<Plan<'_>> {
+        if self.finished {
+            return None;
+        }
+        let ahead = self.nodes.iter().enumerate().take(self.prefix.len() + 1).skip(self.kept + 1);
+        let mut later = ahead.flat_map(|(depth, node)| node.early.iter().map(move |s| (depth, s)));
+        let sleep = self.nodes.get(self.kept).map_or(&[] as &[Sleeper], |n| &n.sleep);
+        M::prepare(&mut self.policy, self.kept, sleep, &mut later);
+        let plan = Plan::new(&self.prefix, &mut self.policy);
+        Some(match self.replaced {
+            Some(replaced) => plan.knowing(self.kept, replaced),
+            None => plan,
+        })
+    }
+
+    pub(super) fn learn(&mut self, execution: &Execution) {
+        self.follow(execution);
+        self.trace.update(execution, self.kept);
+        let (nodes, trees, share, trace) = (&mut self.nodes, &mut self.trees, &mut self.share, &self.trace);
+        self.reversals.each(execution, trace, self.kept, M::WHICH, &mut |at, sequence| {
+            let node = &mut nodes[at];
+            if M::is_asleep(&node.sleep, sequence, trace) {
+                return;
+            }
+            let taken = execution.steps[at].transition();
+            if at >= share.floor {
+                M::plan(trees, &mut node.tree, taken, sequence, trace);
+            } else if !M::is_planned(trees, node.tree, taken, sequence, trace) {
+                tell::<M>(share, at, sequence, trace);
+            }
+        });
+        self.backtrack(execution);
+    }
+
+    pub(super) fn path(&self) -> Option<Path<'_>> {
+        if self.finished || self.nodes.is_empty() {
+            return None;
+        }
+        let sleep = self.nodes[..=self.kept.min(self.nodes.len() - 1)].iter().map(|n| n.sleep.as_slice()).collect();
+        Some(Path { prefix: &self.prefix, kept: self.kept, sleep, reduces: true, samples: 0 })
+    }
+
+    pub(super) fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
+        out.extend(self.nodes.get(depth).into_iter().flat_map(|n| self.trees.heads(n.tree)));
+    }
+
+    pub(super) fn load(&mut self, fragment: &Fragment) {
+        *self = Self::default();
+        self.nodes.push(Node::new());
+        self.nodes[0].tree = self.trees.load(&fragment.twigs);
+        self.descend(0);
+        let node = &mut self.nodes[0];
+        node.sleep.append(&mut node.early);
+    }
+
+    pub(super) fn unload(&mut self, last: &Execution) -> Explored {
+        let floor = self.share.floor;
+        let mut rest = None;
+        if self.share.begun && !self.finished {
+            let mut twigs = Vec::new();
+            for depth in floor..self.prefix.len() {
+                let node = &self.nodes[depth];
+                let relative = (depth - floor) as u32;
+                if depth <= self.kept {
+                    twigs.extend(node.sleep[node.inherited..].iter().map(|s| Twig {
+                        transition: s.transition,
+                        op: None,
+                        footprint: s.footprint.clone(),
+                        part: Part::Elsewhere,
+                        depth: relative,
+                    }));
+                }
+                let footprint = match depth.checked_sub(self.kept) {
+                    Some(ahead) => self.expected[ahead].clone(),
+                    None => Footprint::from_slice(last.footprint(depth)),
+                };
+                let Planned { transition, op } = self.prefix[depth];
+                twigs.push(Twig { transition, op, footprint, part: Part::Inner, depth: relative });
+            }
+            for depth in (floor..self.prefix.len()).rev() {
+                self.trees.unload(self.nodes[depth].tree, depth - floor, &mut twigs);
+            }
+            rest = Some(twigs);
+        }
+        let found = core::mem::take(&mut self.share.found);
+        let corrections = core::mem::take(&mut self.share.corrections);
+        Explored { finished: self.share.finished, rest, found, corrections, loops: Vec::new() }
+    }
+}

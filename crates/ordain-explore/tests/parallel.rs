@@ -1,0 +1,253 @@
+//! Divided searches against undivided ones: simulated workers, with delays, losses, repetitions and deaths.
+//!
+//! `ORDAIN_PROGRAMS` sets how many programs (3,000 unless told), `ORDAIN_FIRST_SEED` where they begin.
+
+mod common;
+
+use common::{Interpreter, Program, explore, random};
+use ordain_explore::frontier::{Accepted, Divisible, Explored, Fragment, Frontier, Rule};
+use ordain_explore::strategy::{Optimal, Source};
+use ordain_explore::{Class, Target, class_of};
+use ordain_model::End;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A random number generator whose whole state is a number.
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// What goes wrong, in percent.
+#[derive(Clone, Copy, Debug)]
+struct Weather {
+    lost: u64,
+    repeated: u64,
+    dies: u64,
+}
+
+const FINE: Weather = Weather { lost: 0, repeated: 0, dies: 0 };
+const FOUL: Weather = Weather { lost: 10, repeated: 20, dies: 10 };
+
+/// What a worker sends back.
+#[derive(Clone)]
+struct Message {
+    lease: u64,
+    explored: Explored,
+    classes: Vec<Class>,
+    blocked: u64,
+}
+
+fn strategy(rule: Rule) -> Box<dyn Divisible> {
+    match rule {
+        Rule::Optimal => Box::new(Optimal::default()),
+        Rule::Source => Box::new(Source::default()),
+    }
+}
+
+/// Explores a fragment for so many executions at most.
+fn work(target: &mut Interpreter, rule: Rule, lease: u64, fragment: &Fragment, most: u64) -> Message {
+    let mut strategy = strategy(rule);
+    strategy.load(fragment);
+    let (mut classes, mut blocked) = (Vec::new(), 0);
+    for _ in 0..most {
+        let Some(mut plan) = strategy.plan() else { break };
+        target.run(&mut plan);
+        let execution = target.execution();
+        if std::env::var("DBG").is_ok() { eprintln!("RUN {lease} {:?}", execution.steps.iter().enumerate().map(|(i,s)| (s.thread.0, s.op, execution.footprint(i).to_vec())).collect::<Vec<_>>()); }
+        if let End::Diverged(divergence) = &execution.end {
+            panic!("diverged: {divergence:?}");
+        }
+        if execution.learned {
+            let loops = target.arbiter.long_loops().to_vec();
+            return Message { lease, explored: Explored { loops, ..Explored::default() }, classes, blocked };
+        }
+        if matches!(execution.end, End::Cut) {
+            blocked += 1;
+        } else {
+            classes.push(class_of(execution));
+        }
+        strategy.learn(execution);
+    }
+    let mut explored = strategy.unload(target.execution());
+    explored.loops = target.arbiter.long_loops().to_vec();
+    Message { lease, explored, classes, blocked }
+}
+
+/// What a divided search has done.
+#[derive(Default)]
+struct Divided {
+    classes: BTreeMap<Class, u64>,
+    blocked: u64,
+    messages: u64,
+    restarts: u32,
+    most_nodes: usize,
+}
+
+/// Explores a program with simulated workers.
+fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided {
+    let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 77);
+    let workers = 1 + rng.below(5) as usize;
+    let most = [1, 2, 5, 1000][rng.below(4) as usize];
+    let mut target = Interpreter::new(program.clone());
+    let mut frontier = Frontier::new(rule);
+    let mut assigned: Vec<(u64, Fragment)> = Vec::new();
+    let mut messages: Vec<Message> = Vec::new();
+    let mut lost: Vec<u64> = Vec::new();
+    let mut divided = Divided::default();
+    for _ in 0..2_000_000 {
+        if frontier.is_finished() {
+            divided.restarts = frontier.restarts();
+            divided.most_nodes = frontier.size().1;
+            return divided;
+        }
+        let dbg = std::env::var("DBG").is_ok();
+        match rng.below(4) {
+            0 if assigned.len() < workers => {
+                if let Some(assignment) = frontier.assign(workers) {
+                    if dbg {
+                        eprintln!("ASSIGN {} ", assignment.lease);
+                        for t in &assignment.fragment.twigs { eprintln!("   {}{:?} {:?} {:?} {:?}", "  ".repeat(t.depth as usize), t.part, t.transition, t.op, t.footprint); }
+                    }
+                    assigned.push((assignment.lease, assignment.fragment));
+                }
+            }
+            1 if !assigned.is_empty() => {
+                let (lease, fragment) = assigned.swap_remove(rng.below(assigned.len() as u64) as usize);
+                if rng.chance(weather.dies) {
+                    lost.push(lease);
+                } else {
+                    let most = 1 + rng.below(most);
+                    messages.push(work(&mut target, rule, lease, &fragment, most));
+                }
+            }
+            2 if !messages.is_empty() => {
+                let place = rng.below(messages.len() as u64) as usize;
+                let message = if rng.chance(weather.repeated) {
+                    messages[place].clone()
+                } else {
+                    messages.swap_remove(place)
+                };
+                if rng.chance(weather.lost) {
+                    lost.push(message.lease);
+                    continue;
+                }
+                divided.messages += 1;
+                if dbg { eprintln!("RESULT {} {:#?}\n classes {:?}", message.lease, message.explored, message.classes); }
+                match frontier.accept(message.lease, message.explored) {
+                    Accepted::Counts => {
+                        divided.blocked += message.blocked;
+                        for class in message.classes {
+                            *divided.classes.entry(class).or_default() += 1;
+                        }
+                    }
+                    Accepted::Stale => {}
+                    Accepted::Restarted => divided = Divided::default(),
+                    Accepted::Malformed => panic!("a result is taken for malformed"),
+                }
+            }
+            // Whoever waits too long for a result takes the lease back, even if the result is only late.
+            3 if !lost.is_empty() => {
+                frontier.release(lost.swap_remove(rng.below(lost.len() as u64) as usize));
+            }
+            _ => {}
+        }
+    }
+    panic!("the search does not come to an end: {workers} workers, {:?}", frontier.size());
+}
+
+fn check(program: &Program, seed: u64) -> Option<Result<(), String>> {
+    let whole = explore(program, &mut Optimal::default(), 2_000);
+    if whole.limited {
+        return None;
+    }
+    for rule in [Rule::Optimal, Rule::Source] {
+        let weather = if seed.is_multiple_of(2) { FINE } else { FOUL };
+        let divided = divide(program, rule, seed, weather);
+        let missed = whole.classes.keys().filter(|c| !divided.classes.contains_key(c)).count();
+        let invented = divided.classes.keys().filter(|c| !whole.classes.contains_key(c)).count();
+        let twice = divided.classes.values().filter(|n| **n > 1).count();
+        if missed + invented + twice > 0 {
+            let all = whole.classes.len();
+            return Some(Err(format!("{rule:?}: of {all} classes {missed} missed, {twice} twice; {invented} invented")));
+        }
+        if rule == Rule::Optimal && divided.blocked > 0 {
+            return Some(Err("optimal: a run was blocked by sleep sets".into()));
+        }
+    }
+    Some(Ok(()))
+}
+
+fn check_caught(program: &Program, seed: u64) -> Option<Result<(), String>> {
+    catch_unwind(AssertUnwindSafe(|| check(program, seed))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Some(Err(format!("panic: {}", text.unwrap_or("?"))))
+    })
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+#[allow(clippy::print_stderr)] // Tells the counter-examples.
+fn divided_searches_explore_the_same_classes_each_once() {
+    let wanted = number("ORDAIN_PROGRAMS", 3_000);
+    let first = number("ORDAIN_FIRST_SEED", 0);
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let failures = std::sync::Mutex::new(Vec::new());
+    let checked = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for worker in 0..threads {
+            let (failures, checked) = (&failures, &checked);
+            scope.spawn(move || {
+                std::panic::set_hook(Box::new(|_| {}));
+                let mut seed = first + worker;
+                while checked.load(std::sync::atomic::Ordering::Relaxed) < wanted
+                    && failures.lock().expect("no panic").len() < 5
+                {
+                    let program = random::program(seed);
+                    if let Some(result) = check_caught(&program, seed) {
+                        checked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        if let Err(why) = result {
+                            failures.lock().expect("no panic").push((seed, why, program));
+                        }
+                    }
+                    seed += threads;
+                }
+            });
+        }
+    });
+    let _ = std::panic::take_hook();
+    let failures = failures.into_inner().expect("no panic");
+    for (seed, why, program) in &failures {
+        let small = random::shrink(program, &|p| matches!(check_caught(p, *seed), Some(Err(_))));
+        let why_small = check_caught(&small, *seed).and_then(Result::err).unwrap_or_default();
+        eprintln!("seed {seed}: {why}\nshrunk: {why_small}\n{small:?}\n");
+    }
+    assert!(failures.is_empty(), "{} programs fail", failures.len());
+    eprintln!("{} programs checked", checked.into_inner());
+}
+
+#[test]
+fn dbg() {
+    use common::I::*;
+    use ordain_model::Wait::*;
+    let mut program = Program::new(vec![vec![Choose(3), SkipIfOdd(1), Crash, End], vec![Raise(1)]]);
+    program.mutexes = vec![0, 2];
+    program.barrier = 3;
+    program.channels = vec![u64::MAX, 2, 0];
+    for s in [&mut ordain_explore::strategy::Dfs::default() as &mut dyn ordain_explore::Strategy, &mut Optimal::default(), &mut Source::default()] {
+        eprintln!("{}", explore(&program, s, 10000).classes.len());
+    }
+    eprintln!("{:?}", check(&program, 41132));
+}
