@@ -88,20 +88,25 @@ pub(crate) struct Reversals {
     partners: Vec<u32>,
     /// For each thread, the least that a new event's clock says of it.
     least: Vec<u32>,
+    /// How many events count; see [`Reversals::each`].
+    horizon: usize,
 }
 
 impl Reversals {
     /// Calls `found` with the place and the sequence of each reversal. Events before `new` have been seen in an earlier
-    /// execution; their races are looked at again if new events belong into the sequence.
+    /// execution; their races are looked at again if new events belong into the sequence. From `horizon` on the execution went on in vain:
+    /// what each thread does first behind it can be moved forward, but nothing else there counts.
     pub(crate) fn each(
         &mut self,
         execution: &Execution,
         trace: &Trace,
         new: usize,
+        horizon: usize,
         which: Which,
         found: &mut dyn FnMut(usize, &Sequence<'_>),
     ) {
         let len = trace.len();
+        self.horizon = horizon.min(len);
         self.member.clear();
         self.member.resize(len, false);
         self.least.clear();
@@ -115,6 +120,9 @@ impl Reversals {
         let oldest = self.least.iter().copied().min().unwrap_or(0) as usize;
         let start = oldest.min(new);
         for event in start..len {
+            if trace.parent(event).is_some_and(|parent| parent >= horizon) {
+                continue;
+            }
             let step = &execution.steps[event];
             let mover = Mover {
                 thread: step.thread,
@@ -125,13 +133,13 @@ impl Reversals {
                 ends: execution.abrupt && event + 1 == len,
             };
             let complete = which == Which::Complete || !is_fixed(&step.op);
-            if step.choices > 1 && self.is_due(trace, event, event, new, complete) {
+            if step.choices > 1 && event < horizon && self.is_due(trace, event, event, new, complete) {
                 self.reverse(execution, trace, event, &mover, which, found);
             }
             self.find_partners(execution, trace, &mover);
             for i in 0..self.partners.len() {
                 let partner = self.partners[i] as usize;
-                if self.is_due(trace, partner, event, new, complete) {
+                if partner < horizon && self.is_due(trace, partner, event, new, complete) {
                     self.reverse(execution, trace, partner, &mover, which, found);
                 }
             }
@@ -141,6 +149,9 @@ impl Reversals {
         let ended = len.checked_sub(1).filter(ends).map(|last| last as u32);
         for pending in execution.pending.iter().filter(|p| !p.held) {
             let parent = trace.last_of(pending.thread.index(), execution);
+            if parent.is_some_and(|parent| parent >= horizon) {
+                continue;
+            }
             let mover = Mover { thread: pending.thread, op: pending.op, event: None, parent, held: false, ends: false };
             self.find_partners(execution, trace, &mover);
             if let Some(end) = ended.filter(|end| parent != Some(*end as usize)) {
@@ -148,7 +159,9 @@ impl Reversals {
             }
             for i in 0..self.partners.len() {
                 let partner = self.partners[i] as usize;
-                self.reverse(execution, trace, partner, &mover, which, found);
+                if partner < horizon {
+                    self.reverse(execution, trace, partner, &mover, which, found);
+                }
             }
         }
     }
@@ -227,6 +240,7 @@ impl Reversals {
         } else {
             mover.event.unwrap_or(trace.len())
         };
+        let end = end.min(self.horizon);
         self.events.clear();
         for event in first + 1..end {
             let stays = !trace.happens_before(first, event);

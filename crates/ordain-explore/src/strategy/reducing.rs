@@ -5,7 +5,7 @@
 //! it shares with others.
 
 use crate::estimate::Path;
-use crate::frontier::{Correction, Explored, Fragment, Found, Item, Part, Twig};
+use crate::frontier::{Explored, Fragment, Found, Item, Part, Twig};
 use crate::fingerprint::mix;
 use crate::plan::{Plan, Planned, Policy};
 use crate::reversal::{Reversals, Sequence, Which};
@@ -45,7 +45,6 @@ struct Share {
     found: Vec<Found>,
     /// Hashes of what was found, so that nothing is told twice.
     told: HashSet<u128, BuildHasherDefault<Spread>>,
-    corrections: Vec<Correction>,
 }
 
 /// How a search plans.
@@ -64,6 +63,10 @@ pub(super) trait Method: Default {
     fn told(sequence: &Sequence<'_>, trace: &Trace) -> impl Iterator<Item = usize>;
     /// Called before an execution: the sleepers of the state after `kept` steps, and those that come later, by depth.
     fn prepare(policy: &mut Self::Policy, kept: usize, sleep: &[Sleeper], later: &mut dyn Iterator<Item = (usize, &Sleeper)>);
+    /// From which depth on the last execution was in vain, if it was.
+    fn in_vain(_policy: &Self::Policy) -> Option<usize> {
+        None
+    }
 }
 
 /// The search.
@@ -82,6 +85,8 @@ pub(super) struct Reducing<M: Method> {
     policy: M::Policy,
     finished: bool,
     redundant: u64,
+    /// Whether a planned step touched other things than was thought.
+    surprised: bool,
     share: Share,
 }
 
@@ -99,6 +104,7 @@ impl<M: Method> Default for Reducing<M> {
             policy: M::Policy::default(),
             finished: false,
             redundant: 0,
+            surprised: false,
             share: Share::default(),
         }
     }
@@ -145,25 +151,16 @@ impl<M: Method> Reducing<M> {
                 next.sleep.append(&mut next.early);
             }
         }
-        self.redundant += u64::from(!awake);
-        if self.share.floor > self.kept {
-            self.correct(execution);
-        }
+        self.redundant += u64::from(!awake && M::in_vain(&self.policy).is_none());
+        self.compare(execution);
         self.share.begun = true;
     }
 
-    /// Notes where the way to the present root touches other things than was thought.
-    fn correct(&mut self, execution: &Execution) {
-        for (i, expected) in self.expected.iter().enumerate() {
-            let depth = self.kept + i;
-            if depth >= self.share.floor.min(execution.steps.len()) {
-                break;
-            }
-            if execution.footprint(depth) != expected.as_slice() {
-                let footprint = Footprint::from_slice(execution.footprint(depth));
-                self.share.corrections.push(Correction { root: self.share.finished, depth: depth as u32, footprint });
-            }
-        }
+    /// Notes if planned steps touch other things than was thought.
+    fn compare(&mut self, execution: &Execution) {
+        let planned = self.expected.iter().enumerate().take(execution.steps.len() - self.kept);
+        let mut differ = planned.filter(|(i, expected)| execution.footprint(self.kept + i) != expected.as_slice());
+        self.surprised |= differ.next().is_some();
     }
 
     /// Goes back to the deepest state that has something left, and plans its first sequence.
@@ -182,8 +179,6 @@ impl<M: Method> Reducing<M> {
                 self.prefix.push(Planned { transition: s.transition(), op: Some(s.op) });
             }
             self.descend(depth);
-            let node = &mut self.nodes[depth];
-            node.sleep.append(&mut node.early);
             return;
         }
         self.share.finished += u32::from(self.share.begun);
@@ -216,6 +211,8 @@ impl<M: Method> Reducing<M> {
                 self.share.floor = at;
             }
         }
+        let node = &mut self.nodes[depth];
+        node.sleep.append(&mut node.early);
     }
 }
 
@@ -255,8 +252,9 @@ impl<M: Method> Reducing<M> {
     pub(super) fn learn(&mut self, execution: &Execution) {
         self.follow(execution);
         self.trace.update(execution, self.kept);
+        let horizon = M::in_vain(&self.policy).unwrap_or(usize::MAX);
         let (nodes, trees, share, trace) = (&mut self.nodes, &mut self.trees, &mut self.share, &self.trace);
-        self.reversals.each(execution, trace, self.kept, M::WHICH, &mut |at, sequence| {
+        self.reversals.each(execution, trace, self.kept, horizon, M::WHICH, &mut |at, sequence| {
             let node = &mut nodes[at];
             if M::is_asleep(&node.sleep, sequence, trace) {
                 return;
@@ -288,8 +286,6 @@ impl<M: Method> Reducing<M> {
         self.nodes.push(Node::new());
         self.nodes[0].tree = self.trees.load(&fragment.twigs);
         self.descend(0);
-        let node = &mut self.nodes[0];
-        node.sleep.append(&mut node.early);
     }
 
     pub(super) fn unload(&mut self, last: &Execution) -> Explored {
@@ -322,7 +318,6 @@ impl<M: Method> Reducing<M> {
             rest = Some(twigs);
         }
         let found = core::mem::take(&mut self.share.found);
-        let corrections = core::mem::take(&mut self.share.corrections);
-        Explored { finished: self.share.finished, rest, found, corrections, loops: Vec::new() }
+        Explored { finished: self.share.finished, rest, found, mistaken: self.surprised, loops: Vec::new() }
     }
 }

@@ -3,16 +3,17 @@
 //! Abdulla, Aronis, Jonsson and Sagonas, "Optimal dynamic partial order reduction". A reversal adds its first transition
 //! unless one of its initials (transitions that could come first) is there.
 
+use super::awake::Awake;
 use super::reducing::{Method, Reducing};
 use crate::estimate::Path;
 use crate::frontier::{Divisible, Explored, Fragment};
-use crate::plan::{Pick, Plan, Policy};
+use crate::plan::Plan;
 use crate::reversal::{Sequence, Which};
 use crate::search::{Coverage, Strategy};
 use crate::trace::Trace;
 use crate::wakeup::{Head, Items, Sleeper, Trees};
 use alloc::vec::Vec;
-use ordain_model::{Arbiter, Execution, Transition, dependent};
+use ordain_model::{Execution, Transition, dependent};
 
 /// Whether an item of the sequence depends on none before it.
 pub(super) fn is_initial(sequence: &Sequence<'_>, item: usize, trace: &Trace) -> bool {
@@ -24,57 +25,6 @@ pub(super) fn is_initial(sequence: &Sequence<'_>, item: usize, trace: &Trace) ->
             let (other, footprint) = sequence.item(i);
             other.thread != sequence.last.thread && !dependent(footprint, sequence.last_footprint)
         }),
-    }
-}
-
-/// Takes the first enabled transition that is not asleep.
-#[derive(Default)]
-pub(super) struct Awake {
-    /// The sleepers of the state where the sleep set begins.
-    initial: Vec<Sleeper>,
-    sleep: Vec<Sleeper>,
-    /// Sleepers that are met on the way, by depth.
-    later: Vec<(usize, Sleeper)>,
-    /// How many of them were met.
-    met: usize,
-    /// How many steps the sleep set has been followed through.
-    followed: usize,
-    first: usize,
-    enabled: Vec<Transition>,
-}
-
-impl Awake {
-    /// Wakes sleepers that depend on the steps since.
-    fn follow(&mut self, execution: &Execution) {
-        while self.followed < execution.steps.len() {
-            let (step, footprint) = (&execution.steps[self.followed], execution.footprint(self.followed));
-            if self.followed >= self.first {
-                self.sleep.retain(|s| s.survives(step.transition(), footprint));
-            }
-            self.followed += 1;
-            while let Some((_, sleeper)) = self.later.get(self.met).filter(|(depth, _)| *depth == self.followed) {
-                self.sleep.push(sleeper.clone());
-                self.met += 1;
-            }
-        }
-    }
-}
-
-impl Policy for Awake {
-    fn begin(&mut self) {
-        self.sleep.clone_from(&self.initial);
-        self.followed = 0;
-        self.met = 0;
-    }
-
-    fn pick(&mut self, arbiter: &mut Arbiter) -> Pick {
-        self.follow(arbiter.execution());
-        arbiter.enabled(&mut self.enabled);
-        if self.enabled.is_empty() {
-            return Pick::Nothing;
-        }
-        let awake = self.enabled.iter().find(|t| !self.sleep.iter().any(|s| s.transition == **t));
-        awake.map_or(Pick::Cut, |t| Pick::Take(*t))
     }
 }
 
@@ -110,11 +60,11 @@ impl Method for Backtrack {
     }
 
     fn prepare(policy: &mut Awake, kept: usize, sleep: &[Sleeper], later: &mut dyn Iterator<Item = (usize, &Sleeper)>) {
-        policy.first = kept;
-        policy.initial.clear();
-        policy.initial.extend_from_slice(sleep);
-        policy.later.clear();
-        policy.later.extend(later.map(|(depth, s)| (depth, s.clone())));
+        policy.prepare(kept, sleep, later);
+    }
+
+    fn in_vain(policy: &Awake) -> Option<usize> {
+        policy.in_vain()
     }
 }
 
