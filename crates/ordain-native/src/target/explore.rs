@@ -1,0 +1,214 @@
+//! Searches that a process does by itself, turn by turn.
+
+use super::{Attempt, Failure, Native};
+use crate::process::{Waited, describe};
+use ordain_explore::crossing::{self, Crossing};
+use ordain_explore::estimate::Estimate;
+use ordain_explore::strategy::{Bound, Kind as StrategyKind};
+use ordain_explore::{Coverage, Summary};
+use ordain_model::{Divergence, Operation};
+use ordain_wire::{Job, Lead, Status};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// A search that a process does by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Search {
+    /// How schedules are chosen.
+    pub strategy: StrategyKind,
+    /// A bound, which decides instead.
+    pub bound: Option<Bound>,
+    /// Seed of samplers.
+    pub seed: u64,
+    /// Ordering constraints that probabilistic concurrency testing looks for.
+    pub depth: usize,
+    /// The exit status that is not worth telling.
+    pub expected_status: i32,
+}
+
+/// What a process has explored in a turn.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// What it did in this turn.
+    pub summary: Summary,
+    /// Processor time that it took, without what it took to start the program.
+    pub cpu: Duration,
+    /// What was covered, if nothing is left.
+    pub coverage: Option<Coverage>,
+    /// Most synchronising operations in an execution.
+    pub visible: usize,
+    /// Whether a spinning thread was held.
+    pub spin_held: bool,
+    /// Whether everything before was explored under a wrong assumption, and is explored again.
+    pub restarted: bool,
+    /// Whether the last execution is worth a look.
+    pub telling: bool,
+    /// How it departed from its plan, if it did.
+    pub departure: Option<Divergence>,
+    /// Where the search is, if something is worth a look or an estimate was asked for.
+    pub crossings: Vec<Crossing>,
+    /// How much there is, if that was asked for and could be told.
+    pub estimate: Option<Estimate>,
+}
+
+/// What a process is to do in a turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    /// Executions that the search has made before.
+    pub before: u64,
+    /// Most executions.
+    pub executions: u64,
+    /// Most time.
+    pub time: Duration,
+    /// Whether to estimate how much there is.
+    pub forecast: Wanted,
+}
+
+/// How well something is to be estimated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Not at all.
+    No,
+    /// In passing.
+    Rough,
+    /// As well as can be.
+    Best,
+}
+
+impl Native {
+    /// Lets the process explore by itself for a turn. The last execution is known afterwards if it is worth telling. `None` if
+    /// the process was lost, and with it what it had explored.
+    pub fn explore(&mut self, search: &Search, allowance: &Allowance) -> Result<Option<Turn>, Failure> {
+        self.ensure_process()?;
+        if !self.exploring && !self.shared.write_known(&self.follower.known_since(0, 0, 0)) {
+            return Err(Failure::Refused("it has too many threads and objects".into()));
+        }
+        let control = self.shared.control();
+        if !self.exploring {
+            control.search.store(control.search.load(Relaxed).wrapping_add(1), Relaxed);
+        }
+        control.job.store(Job::EXPLORE, Relaxed);
+        control
+            .strategy
+            .store(StrategyKind::ALL.iter().position(|k| *k == search.strategy).unwrap_or(0) as u32, Relaxed);
+        control.seed.store(search.seed, Relaxed);
+        control.depth.store(search.depth as u32, Relaxed);
+        let (kind, bound) = match search.bound {
+            None => (0, 0),
+            Some(Bound::Preemptions(n)) => (1, n),
+            Some(Bound::Delays(n)) => (2, n),
+        };
+        control.bound_kind.store(kind, Relaxed);
+        control.bound.store(bound, Relaxed);
+        control.expected_status.store(search.expected_status, Relaxed);
+        control.most.store(allowance.executions, Relaxed);
+        control.time.store(allowance.time.as_micros() as u64, Relaxed);
+        control.before.store(allowance.before, Relaxed);
+        control.forecast.store(allowance.forecast as u32, Relaxed);
+        control.address.store(0, Relaxed);
+        control.message_length.store(0, Relaxed);
+        self.exploring = true;
+        let Some(process) = self.process.as_mut() else { return Ok(None) };
+        process.give_turn(&self.shared);
+        let waited = process.wait(&self.shared, self.patience).map_err(|e| Failure::Broken(e.to_string()))?;
+        let status = self.shared.control().status.load(Relaxed);
+        let turn = match (waited, status) {
+            (Waited::Turn, Status::EXPLORED) => self.take_turn(),
+            (Waited::Turn, Status::MORE_THREADS) => {
+                self.grow_pool()?;
+                None
+            }
+            (Waited::Turn, Status::REFUSED) => {
+                let reason = self.shared.message();
+                if !self.leave_mode(&reason) {
+                    return Err(Failure::Refused(reason));
+                }
+                None
+            }
+            (waited, _) => {
+                self.losses += 1;
+                self.last_loss = Some(match waited {
+                    Waited::Ended(status) => describe(status),
+                    Waited::Stuck => "it does not answer any more".into(),
+                    Waited::Turn => self.shared.message(),
+                });
+                None
+            }
+        };
+        if turn.is_none() {
+            self.stop_exploring();
+        }
+        Ok(turn)
+    }
+
+    /// Forgets what the process has explored; it begins anew when it explores again.
+    pub fn restart_search(&mut self) {
+        self.exploring = false;
+        self.shared.control().job.store(Job::PLAN, Relaxed);
+    }
+
+    /// Ends the process that explores, and what it has explored with it.
+    pub fn stop_exploring(&mut self) {
+        self.exploring = false;
+        self.process = None;
+        self.shared.control().job.store(Job::PLAN, Relaxed);
+    }
+
+    /// Whether a departure is about threads and objects that exist.
+    fn is_known(&self, divergence: &Divergence) -> bool {
+        let names = self.follower.arbiter.names();
+        let known = |op: &Option<Operation>| op.is_none_or(|op| op.is_known(names));
+        divergence.expected.thread.index() < names.thread_count()
+            && known(&divergence.expected_op)
+            && known(&divergence.found)
+    }
+
+    fn take_turn(&mut self) -> Option<Turn> {
+        let known = self.shared.read_known()?;
+        self.follower.adopt(&known).ok()?;
+        let control = self.shared.control();
+        let turn = Turn {
+            summary: Summary {
+                executions: control.executions.load(Relaxed),
+                blocked: control.blocked.load(Relaxed),
+                steps: control.steps.load(Relaxed),
+                threads: control.most_threads.load(Relaxed) as usize,
+                depth: control.most_steps.load(Relaxed) as usize,
+                exhausted: control.exhausted.load(Relaxed) != 0,
+                restarted: control.restarted.load(Relaxed) != 0,
+            },
+            cpu: Duration::from_nanos(control.cpu.load(Relaxed)),
+            coverage: match control.exhausted.load(Relaxed) {
+                1 => Some(Coverage::Everything),
+                2 => Some(Coverage::Bound),
+                3 => Some(Coverage::Samples),
+                _ => None,
+            },
+            visible: control.most_visible.load(Relaxed) as usize,
+            spin_held: control.spin_held.load(Relaxed) != 0,
+            restarted: control.restarted.load(Relaxed) != 0,
+            telling: control.telling.load(Relaxed) != 0,
+            departure: if control.telling.load(Relaxed) == 2 { Some(self.shared.departure()?) } else { None },
+            crossings: crossing::decode(&self.shared.read_pairs()).unwrap_or_default(),
+            estimate: (control.estimated.load(Relaxed) != 0)
+                .then(|| {
+                    let [ln, low, high] = [0, 1, 2].map(|i| f64::from_bits(control.estimate[i].load(Relaxed)));
+                    Estimate { ln, low, high, done: control.estimate_done.load(Relaxed) }
+                })
+                // The program could have written there.
+                .filter(|e| e.low <= e.ln && e.ln <= e.high && e.low >= 0.0 && e.high.is_finite()),
+        };
+        if turn.departure.as_ref().is_some_and(|d| !self.is_known(d)) {
+            return None;
+        }
+        if turn.telling {
+            self.follower.begin();
+            self.read = 0;
+            self.feed(&mut Lead::Events).ok()?;
+            if !matches!(self.conclude(&mut Lead::Events), Attempt::Done) {
+                return None;
+            }
+        }
+        Some(turn)
+    }
+}
