@@ -86,6 +86,8 @@ fn prepare(config: &TestConfig, base: &Path, directory: &Path) -> Result<Check, 
         directory: Some(directory.to_owned()),
         shrink_time: SHRINK_TIME,
         exploration_trace: None,
+        workers: 0,
+        resume: false,
     })
 }
 

@@ -120,6 +120,21 @@ impl Departure {
     }
 }
 
+/// A fragment of a divided search, and what has become of it, as bytes.
+pub struct Piece;
+
+impl Piece {
+    /// Writes it; `None` if there is no room.
+    pub fn write<T: Serialize>(piece: &T, room: &mut [u8]) -> Option<usize> {
+        postcard::to_slice(piece, room).ok().map(|used| used.len())
+    }
+
+    /// Reads it.
+    pub fn read<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> Option<T> {
+        postcard::from_bytes(bytes).ok()
+    }
+}
+
 /// Events in a row, in memory that may be shared.
 pub struct Log;
 

@@ -296,6 +296,8 @@ impl Header<'_> {
             directory: None,
             shrink_time: Duration::ZERO,
             exploration_trace: None,
+            workers: 0,
+            resume: false,
         })
     }
 

@@ -33,6 +33,8 @@ pub(super) fn search(
         max_time: Some(time),
         shrink_time: SHRINK_TIME.min(time),
         exploration_trace: None,
+        workers: 0,
+        resume: false,
         directory: Some(directory.path().to_owned()),
         ..check.clone()
     };

@@ -106,6 +106,8 @@ pub fn check(path: &Path, arguments: &[String]) -> Check {
         directory: None,
         shrink_time: Duration::from_secs(5),
         exploration_trace: None,
+        workers: 0,
+        resume: false,
     }
 }
 
