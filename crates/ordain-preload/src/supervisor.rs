@@ -16,7 +16,7 @@ use ordain_explore::estimate::{Effort, Forecast, Foresight};
 use ordain_explore::strategy::{Bound, Bounded, Kind};
 use ordain_explore::{Coverage, Plan, Strategy, Summary, Target, search};
 use ordain_model::{End, Execution, Names, ThreadId};
-use ordain_wire::{Control, Ending, Follower, Known, Lead, Status};
+use ordain_wire::{Control, Ending, Follower, Known, Lead, Mode, Status};
 
 /// The search of this process.
 struct Supervisor {
@@ -166,13 +166,16 @@ fn read_clock(clock: i32) -> u64 {
     time[0] * 1_000_000_000 + time[1]
 }
 
-/// Processor time of the process, and of its children that have ended.
+/// Processor time of the process, and of its children that have ended if executions are children.
 fn processor_time() -> u64 {
+    let own = read_clock(libc::CLOCK_PROCESS_CPUTIME_ID);
+    if engine().mode == Mode::Snapshot {
+        return own;
+    }
     let mut usage = [0u64; 18];
     // SAFETY: the kernel fills it in: two times of seconds and microseconds come first.
     unsafe { call!(libc::SYS_getrusage, libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
-    let children = (usage[0] + usage[2]) * 1_000_000_000 + (usage[1] + usage[3]) * 1000;
-    read_clock(libc::CLOCK_PROCESS_CPUTIME_ID) + children
+    own + (usage[0] + usage[2]) * 1_000_000_000 + (usage[1] + usage[3]) * 1000
 }
 
 /// Microseconds since some time.
