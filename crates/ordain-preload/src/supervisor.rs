@@ -57,16 +57,17 @@ impl Target for Inside<'_> {
         if s.samples {
             return;
         }
-        s.follower.begin();
-        let mut lead = Lead::Plan(plan);
         let by = ended_by();
         let followed = match shielded {
-            true => s.follower.feed(e.events(), &mut lead),
+            true => s.follower.follow_whole(e.events(), plan),
             // The plan decided as it went, so it cannot be asked again.
-            false => s.follower.feed(e.events(), &mut Lead::Events),
+            false => {
+                s.follower.begin();
+                s.follower.feed(e.events(), &mut Lead::Events)
+            }
         };
         let concluded = followed.and_then(|()| match shielded {
-            true => s.follower.conclude(by, &mut lead),
+            true => s.follower.conclude(by, &mut Lead::Plan(plan)),
             false if by.is_none() && e.was_cut() => {
                 s.follower.arbiter.finish_with(End::Cut);
                 Ok(())

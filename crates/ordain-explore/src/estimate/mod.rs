@@ -127,7 +127,7 @@ impl Foresight {
     #[inline]
     pub fn hear(&mut self, execution: &Execution) {
         self.heard += 1;
-        let interval = (self.heard / SHORT).next_power_of_two().clamp(OFTEN, RARELY);
+        let interval = (self.heard / 8).next_power_of_two().clamp(OFTEN, RARELY);
         if self.heard >= SHORT && self.heard.is_multiple_of(interval) {
             self.learn(execution);
         }
