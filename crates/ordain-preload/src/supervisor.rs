@@ -17,7 +17,7 @@ use ordain_explore::frontier::{Divisible, explore_fragment};
 use ordain_explore::strategy::{Bound, Bounded, Kind, Optimal};
 use ordain_explore::{Coverage, Plan, Strategy, Summary, Target, search};
 use ordain_model::{End, Execution, Names, ThreadId};
-use ordain_wire::{Control, Ending, Follower, Job, Known, Lead, Status};
+use ordain_wire::{Control, Ending, Follower, Job, Known, Lead, Mode, Status};
 
 /// The search of this process.
 struct Supervisor {
@@ -60,16 +60,17 @@ impl Target for Inside<'_> {
         if s.samples {
             return;
         }
-        s.follower.begin();
-        let mut lead = Lead::Plan(plan);
         let by = ended_by();
         let followed = match shielded {
-            true => s.follower.feed(e.events(), &mut lead),
+            true => s.follower.follow_whole(e.events(), plan),
             // The plan decided as it went, so it cannot be asked again.
-            false => s.follower.feed(e.events(), &mut Lead::Events),
+            false => {
+                s.follower.begin();
+                s.follower.feed(e.events(), &mut Lead::Events)
+            }
         };
         let concluded = followed.and_then(|()| match shielded {
-            true => s.follower.conclude(by, &mut lead),
+            true => s.follower.conclude(by, &mut Lead::Plan(plan)),
             false if by.is_none() && e.was_cut() => {
                 s.follower.arbiter.finish_with(End::Cut);
                 Ok(())
@@ -169,13 +170,16 @@ fn read_clock(clock: i32) -> u64 {
     time[0] * 1_000_000_000 + time[1]
 }
 
-/// Processor time of the process, and of its children that have ended.
+/// Processor time of the process, and of its children that have ended if executions are children.
 fn processor_time() -> u64 {
+    let own = read_clock(libc::CLOCK_PROCESS_CPUTIME_ID);
+    if engine().mode == Mode::Snapshot {
+        return own;
+    }
     let mut usage = [0u64; 18];
     // SAFETY: the kernel fills it in: two times of seconds and microseconds come first.
     unsafe { call!(libc::SYS_getrusage, libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
-    let children = (usage[0] + usage[2]) * 1_000_000_000 + (usage[1] + usage[3]) * 1000;
-    read_clock(libc::CLOCK_PROCESS_CPUTIME_ID) + children
+    own + (usage[0] + usage[2]) * 1_000_000_000 + (usage[1] + usage[3]) * 1000
 }
 
 /// Microseconds since some time.
