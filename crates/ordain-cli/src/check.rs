@@ -103,6 +103,9 @@ pub(crate) struct Arguments {
     /// How many processes explore at the same time; 0 for one on each core
     #[arg(long, value_name = "N", default_value_t = 0)]
     workers: usize,
+    /// How long each explores at least before what is left is divided anew
+    #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = options::duration)]
+    slice: Duration,
     /// Go on with the search that was kept in the run directory when it was stopped
     #[arg(long)]
     resume: bool,
@@ -228,6 +231,7 @@ fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             workers => workers,
         },
+        slice: arguments.slice,
         resume: arguments.resume,
     })
 }

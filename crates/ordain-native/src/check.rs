@@ -23,6 +23,9 @@ use ordain_wire::Mode;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// How long a worker explores before it is heard, unless told: starting another process must pay.
+pub const SLICE: Duration = Duration::from_millis(20);
+
 /// The level at which programs are checked.
 pub const LEVEL: &str = "sync";
 
@@ -66,6 +69,8 @@ pub struct Check {
     /// How many processes explore at the same time, if the search can be divided; what is left is kept in the directory. With none, one
     /// process explores, and nothing is kept.
     pub workers: usize,
+    /// How long a worker explores at least before it is heard; longer as the search goes on.
+    pub slice: Duration,
     /// Whether to go on with the search that is kept in the directory.
     pub resume: bool,
 }

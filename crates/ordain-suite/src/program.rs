@@ -87,6 +87,7 @@ fn prepare(config: &TestConfig, base: &Path, directory: &Path) -> Result<Check, 
         shrink_time: SHRINK_TIME,
         exploration_trace: None,
         workers: 0,
+        slice: ordain_native::SLICE,
         resume: false,
     })
 }

@@ -297,6 +297,7 @@ impl Header<'_> {
             shrink_time: Duration::ZERO,
             exploration_trace: None,
             workers: 0,
+            slice: ordain_native::SLICE,
             resume: false,
         })
     }

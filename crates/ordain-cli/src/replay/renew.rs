@@ -34,6 +34,7 @@ pub(super) fn search(
         shrink_time: SHRINK_TIME.min(time),
         exploration_trace: None,
         workers: 0,
+        slice: ordain_native::SLICE,
         resume: false,
         directory: Some(directory.path().to_owned()),
         ..check.clone()

@@ -17,12 +17,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Fragments last longer than in a closure: starting another process must pay.
-const PACE: Pace = Pace { least: 20_000, most: 500_000 };
 /// How often something is heard.
 const TICK: Duration = Duration::from_millis(100);
-/// How often what is left is kept.
-const KEPT: Duration = Duration::from_secs(1);
+/// How often what is left is kept, at most, and how often its own time that is at least.
+const KEPT: Duration = Duration::from_millis(200);
+const SHARE: u32 = 25;
 /// Losses in a row after which the program is led step by step.
 const MOST_LOSSES: u32 = 3;
 
@@ -182,7 +181,8 @@ impl Run<'_> {
     /// Explores with several workers. `None` if the program destroys its processes: then it must be led step by step.
     pub(super) fn search_divided(&mut self) -> Result<Option<Explored>, Problem> {
         let Some(rule) = self.kind().rule() else { return Ok(None) };
-        let mut controller = Controller::new(rule, PACE);
+        let least = self.check.slice.as_micros() as u64;
+        let mut controller = Controller::new(rule, Pace { least, most: Pace::LOCAL.most.max(least) });
         let mut before = Duration::ZERO;
         if let Some(directory) = self.check.directory.as_deref().filter(|_| self.check.resume) {
             let checkpoint = self.check.resume_search(directory)?;
@@ -214,7 +214,7 @@ impl Run<'_> {
             crew.push(Box::new(move || Crew { common, native, told: Vec::new() }));
         }
         let mut leading =
-            Leading { before, kept: Instant::now(), losses: 0, stop: false, given_up: false, problem: None };
+            Leading { before, kept: (Instant::now(), KEPT), losses: 0, stop: false, given_up: false, problem: None };
         drive(&mut controller, crew, before, TICK, &mut |controller, told| {
             leading.hear(self, &common, controller, told, most)
         });
@@ -293,7 +293,8 @@ impl Run<'_> {
 /// Leads the workers.
 struct Leading {
     before: Duration,
-    kept: Instant,
+    /// When what is left was last kept, and how long until that pays again.
+    kept: (Instant, Duration),
     losses: u32,
     stop: bool,
     given_up: bool,
@@ -382,10 +383,11 @@ impl Leading {
         let total = controller.total();
         run.estimate = run.estimate.map(|e| e.with_done(run.classes_of(&total)));
         self.stop |= run.tell_progress(&total);
-        let directory = run.check.directory.as_deref().filter(|_| self.kept.elapsed() >= KEPT);
+        let directory = run.check.directory.as_deref().filter(|_| self.kept.0.elapsed() >= self.kept.1);
         if let Some(directory) = directory {
+            let begin = Instant::now();
             run.keep_search(directory, controller, self.before);
-            self.kept = Instant::now();
+            self.kept = (Instant::now(), KEPT.max(begin.elapsed() * SHARE));
         }
     }
 }
