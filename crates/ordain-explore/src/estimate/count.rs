@@ -11,9 +11,10 @@
 //! Chen). If that never happens, the number is exact for the sketch.
 
 use super::Path;
+use super::course::Course;
 use super::numbers::{add_logs, exp, ln};
 use super::promise::{Lineage, NOBODY, Promise, kind};
-use super::sketch::{Course, Past, Place, Seen, Sketch, is_blind};
+use super::sketch::{Past, Place, Seen, Sketch, is_blind};
 use crate::hash::{Map, mix};
 use crate::plan::Planned;
 use crate::rng::Rng;
@@ -98,7 +99,7 @@ pub(super) struct Counter<'a> {
     total: f64,
     exact: bool,
     /// States looked at, and how many may be.
-    work: u64,
+    pub(super) work: u64,
     limit: u64,
     /// The groups of each depth, counted from the first source.
     generations: Vec<Map<Group>>,
@@ -276,7 +277,7 @@ impl<'a> Counter<'a> {
     fn step(&mut self, group: &mut Group, number: usize, choice: u32, footprint: &[Access]) -> Option<Seen> {
         let entry = group.threads[number];
         let op = self.operation(&entry);
-        let seen = if self.sketch.ambiguous {
+        let seen = if self.sketch.is_ambiguous() {
             let seen = if is_blind(&op) { entry.seen } else { self.sketch.look(footprint, &group.pasts) };
             Sketch::sign(&op, footprint, entry.id, entry.moves + 1, &mut group.pasts);
             seen
@@ -285,7 +286,7 @@ impl<'a> Counter<'a> {
         };
         let outcome = self.sketch.imagined.apply(&op, entry.id, choice)?;
         let mut course = entry.course;
-        let next = self.sketch.follow(entry.id, &mut course, entry.place, entry.which, outcome);
+        let next = self.sketch.follow(entry.id, &mut course, entry.place, entry.which, outcome, &entry.seen);
         match next {
             Some(place) => {
                 let moves = entry.moves + 1;
@@ -331,7 +332,7 @@ impl<'a> Counter<'a> {
             for (sleeper, woken) in group.sleep.iter().zip(&mut woken).filter(|(_, woken)| !**woken) {
                 let id = sleeper.transition.thread;
                 let wakes = group.threads.iter().zip(&awake).any(|(t, awake)| {
-                    *awake && t.id != id && self.sketch.future(t.place).meets(id, &sleeper.footprint)
+                    *awake && t.id != id && self.sketch.future(t.place, t.which).meets(id, &sleeper.footprint)
                 });
                 if wakes {
                     *woken = true;
@@ -349,7 +350,7 @@ impl<'a> Counter<'a> {
 
     /// Whether something that a thread other than `thread` may do depends on the footprint.
     fn others_touch(&self, thread: ThreadId, footprint: &[Access], group: &Group) -> bool {
-        group.threads.iter().any(|t| t.id != thread && self.sketch.future(t.place).meets(thread, footprint))
+        group.threads.iter().any(|t| t.id != thread && self.sketch.future(t.place, t.which).meets(thread, footprint))
     }
 
     /// Whether a step can be taken before all others without losing a class.
@@ -364,7 +365,7 @@ impl<'a> Counter<'a> {
             _ => false,
         };
         let may_end =
-            || group.threads.iter().any(|t| t.id != thread && self.sketch.future(t.place).ends_before(thread));
+            || group.threads.iter().any(|t| t.id != thread && self.sketch.future(t.place, t.which).ends_before(thread));
         if free && !may_end() {
             return true;
         }
@@ -556,7 +557,7 @@ impl<'a> Counter<'a> {
         for thread in &group.threads {
             hash = mix(hash, u64::from(thread.id.0) << 32 | u64::from(thread.which));
             hash = mix(hash, u64::from(thread.place));
-            if self.sketch.ambiguous && self.sketch.is_seen_later(thread.place, thread.which) {
+            if self.sketch.is_ambiguous() && self.sketch.is_seen_later(thread.place, thread.which) {
                 hash = mix(hash, thread.seen[0]);
             }
         }

@@ -8,10 +8,14 @@
 //! All numbers are natural logarithms: there may be more executions than numbers can hold.
 
 mod count;
+mod course;
+mod effect;
 mod fit;
+mod kin;
 mod numbers;
 mod promise;
 mod sketch;
+mod touched;
 pub mod trace;
 #[cfg(feature = "std")]
 mod trace_file;
@@ -95,6 +99,8 @@ pub enum Forecast {
 
 /// Counts that are made to learn how far they differ.
 const REPLICAS: usize = 6;
+/// Counts whose logarithms differ by more are far from each other.
+const FAR: f64 = 0.7;
 /// Counts if there is little time.
 const FEW_REPLICAS: usize = 3;
 /// Fewer states of one depth are not enough.
@@ -215,12 +221,15 @@ impl Foresight {
         let mut most = MOST_GROUPS;
         let fitting = (each / (3 * longest as u64)).clamp(LEAST_GROUPS, MOST_GROUPS as u64) as usize;
         let mut logs: Vec<f64> = Vec::new();
-        while logs.len() < replicas {
+        let mut spent = 0;
+        // The first are made before it is known what groups promise. While they differ and there is time, later ones take their place.
+        while logs.len() < replicas || spent < work && differ(&logs[logs.len() - replicas..]) {
             self.counts += 1;
             let rng = Rng::new(0x0e57_1a7e, self.counts);
             let limit = if most > fitting { each } else { 4 * each };
             let mut counter = Counter::new(&mut self.sketch, path.reduces, most, rng, &self.promise, limit);
             let count = counter.count(&path);
+            spent += counter.work;
             let lineage = counter.lineage;
             if !count.finished {
                 // Too much for what may be spent.
@@ -236,7 +245,8 @@ impl Foresight {
             }
             self.promise.learn(&lineage);
         }
-        Some(self.conclude(&logs, done))
+        let settled = logs.len().saturating_sub(replicas);
+        Some(self.conclude(&logs[settled..], done))
     }
 
     /// What the counts come to.
@@ -259,4 +269,10 @@ impl Foresight {
         let half = chance + open * (libm::sqrt(surprise) + self.drift);
         Estimate { ln: total, low: (total - half).max(known), high: total + half, done }
     }
+}
+
+/// Whether counts are far from each other.
+fn differ(logs: &[f64]) -> bool {
+    let (low, high) = logs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), log| (l.min(*log), h.max(*log)));
+    high - low > FAR
 }

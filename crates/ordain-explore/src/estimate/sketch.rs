@@ -6,6 +6,10 @@
 //! wrote them, or only the words, or else how often each was met. Programs whose threads always do the same are known after
 //! one execution; others become known as the search goes on.
 
+use super::course::Course;
+use super::effect::{Change, Effect};
+use super::kin::{self, Family, LAWS, Laws, reaction};
+use super::touched::Touched;
 use crate::hash::{Map, mix, mix_text};
 use alloc::vec::Vec;
 use ordain_model::{Access, End, Execution, Footprint, Imagined, ObjectId, Operation, Outcome, Site, ThreadId, Wait};
@@ -18,67 +22,9 @@ const MOST_LOCATIONS: usize = 60_000;
 /// More contexts are not remembered.
 const MOST_CONTEXTS: usize = 400_000;
 
-/// Which objects may be touched, by a hash of their numbers.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Touched {
-    read: [u64; 4],
-    written: [u64; 4],
-    /// Whether the program may be ended.
-    ends: bool,
-    /// Threads that have been waited for by then, in any case.
-    joined: u64,
-}
-
-impl Touched {
-    fn add(&mut self, access: Access) {
-        if access == Access::EVERYTHING {
-            (self.ends, self.joined) = (true, 0);
-            return;
-        }
-        let (word, bit) = spot(access.object());
-        let set = if access.is_write() { &mut self.written } else { &mut self.read };
-        set[word] |= bit;
-    }
-
-    fn unite(&mut self, other: &Self) {
-        for i in 0..4 {
-            self.read[i] |= other.read[i];
-            self.written[i] |= other.written[i];
-        }
-        self.joined = match (self.ends, other.ends) {
-            (true, true) => self.joined & other.joined,
-            (true, false) => self.joined,
-            (false, _) => other.joined,
-        };
-        self.ends |= other.ends;
-    }
-
-    /// Whether the program may be ended before a thread is waited for.
-    pub(super) fn ends_before(&self, thread: ThreadId) -> bool {
-        self.ends && (thread.0 >= 64 || self.joined >> thread.0 & 1 == 0)
-    }
-
-    /// Whether a step of a thread may depend on what is touched.
-    pub(super) fn meets(&self, thread: ThreadId, footprint: &[Access]) -> bool {
-        self.ends_before(thread)
-            || footprint.iter().any(|access| {
-                if *access == Access::EVERYTHING {
-                    return true;
-                }
-                let (word, bit) = spot(access.object());
-                self.written[word] & bit != 0 || access.is_write() && self.read[word] & bit != 0
-            })
-    }
-}
-
-fn spot(object: ObjectId) -> (usize, u64) {
-    let place = object.0 as usize % 256;
-    (place / 64, 1 << (place % 64))
-}
-
 /// What a thread saw in its last step, in several ways: the words, who wrote them last, and what has been done to the objects before,
-/// in whatever order. The first that was met before says what to expect.
-pub(super) type Seen = [u64; 7];
+/// in whatever order. The first that was met before says what to expect. The last, bare values, is for laws and what is written.
+pub(super) type Seen = [u64; 8];
 
 /// What has been done to an object.
 #[derive(Clone, Copy, Default)]
@@ -90,73 +36,32 @@ pub(super) struct Past {
     who: u64,
 }
 
-/// How an operation changes a word that the program decides.
-#[derive(Clone, Copy)]
-struct Effect {
-    object: ObjectId,
-    value: u64,
-    change: u64,
-    /// How often the value, and how often the change, was the same as the time before.
-    values: u32,
-    changes: u32,
-}
-
 /// One operation that was announced at a location.
+#[derive(Clone)]
 pub(super) struct Alternative {
     pub(super) op: Operation,
     site: Site,
     count: u32,
     /// Where the thread was afterwards.
     next: SmallVec<[Place; 2]>,
-    effects: SmallVec<[Effect; 1]>,
+    effects: SmallVec<[(ObjectId, Effect); 1]>,
     touched: Touched,
+    /// All that can follow, this step included.
+    future: Touched,
 }
 
 /// What a thread has done, and what it may do then.
 #[derive(Default)]
 pub(super) struct Location {
     pub(super) alternatives: SmallVec<[Alternative; 1]>,
+    /// Those that it has kin with.
+    family: Family,
+    /// How far a thread has come that is here.
+    course: Course,
     /// Whether what the thread saw before decides what it does here, or behind steps that show it nothing.
     depends: bool,
     /// All that can follow.
     future: Touched,
-}
-
-/// How far a thread has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Course {
-    /// A hash of what it got done.
-    done: u64,
-    /// Whether it takes a lock back that it gave up to wait.
-    returning: bool,
-}
-
-impl Course {
-    pub(super) fn new(thread: ThreadId) -> Self {
-        Self { done: u64::from(thread.0) + 1, returning: false }
-    }
-
-    /// Goes on by a step; gives the key of the location behind it.
-    fn go_on(&mut self, op: &Operation, site: Site, outcome: Outcome) -> u64 {
-        // Where the program does not say where it is, what it works on must do.
-        let spot = if site.0 == 0 { op.object().map_or(0, |o| u64::from(o.0)) } else { site.0 };
-        let spot = mix_text(spot, op.verb());
-        let waits = matches!(op, Operation::QueueWait { .. } | Operation::FutexWait { .. } | Operation::Woken { .. });
-        let back = self.returning && matches!(op, Operation::Lock { .. });
-        // Who only tries goes on, one way or the other; who waits or exchanges in vain comes back.
-        let in_vain = outcome == Outcome::FAILED && op.wait() != Some(Wait::Try);
-        let idle = waits || back || in_vain || matches!(op, Operation::Yield | Operation::Sleep);
-        self.returning = waits;
-        if !idle {
-            self.done = mix(self.done, spot);
-        }
-        if matches!(op, Operation::Choose { .. }) {
-            // Everything behind it may depend on what was chosen.
-            self.done = mix(self.done, outcome.0);
-        }
-        let kind = if outcome.message().is_some() { 0 } else { outcome.0 };
-        mix(mix(self.done, spot), kind)
-    }
 }
 
 /// The sketch.
@@ -167,8 +72,11 @@ pub(super) struct Sketch {
     roots: Vec<Option<Place>>,
     /// Locations by key.
     places: Map<Place>,
-    /// A location behind each site and outcome: the best guess where a location is new.
-    behind: Map<Place>,
+    /// The locations behind each site and outcome: the best guesses where a location is new.
+    behind: Map<SmallVec<[Place; 2]>>,
+    laws: Laws,
+    /// What steps of the source write, wherever that was.
+    writes: Map<Effect>,
     /// How often an alternative was met in a context.
     contexts: Map<u32>,
     pub(super) imagined: Imagined,
@@ -177,7 +85,11 @@ pub(super) struct Sketch {
     /// Objects that threads not only wait for: somebody tries, or looks.
     peeked: Vec<bool>,
     /// Whether some thread does not always do the same.
-    pub(super) ambiguous: bool,
+    ambiguous: bool,
+    /// Whether some location expects what was only done at others.
+    borrows: bool,
+    /// Whether threads go by more of what they read than that somebody had changed it. If not, values are not told apart: fewer states differ.
+    exact: bool,
     pub(super) longest: usize,
     dirty: bool,
     /// Steps that were learned, and those of them that were not foreseen, recent ones counting more.
@@ -209,6 +121,11 @@ pub(super) fn is_blind(op: &Operation) -> bool {
     )
 }
 
+/// Whether a step writes one value that the program decides.
+fn writes_once(op: &Operation) -> bool {
+    matches!(op, Operation::Store { .. } | Operation::Update { .. } | Operation::CompareExchange { .. })
+}
+
 /// Whether two announcements are the same step of a program.
 fn same(a: &Operation, b: &Operation) -> bool {
     match (a, b) {
@@ -221,6 +138,18 @@ fn same(a: &Operation, b: &Operation) -> bool {
 
 /// The level at which it does not matter where the thread is: rounds of a loop are alike.
 const ANYWHERE: usize = 5;
+/// The level at which only matters whether somebody had changed what the thread saw.
+const CHANGED: usize = 6;
+/// Levels at which a location has experience of its own.
+const LEVELS: usize = 7;
+
+/// The law that goes by that.
+const CHANGED_LAW: usize = 1;
+
+/// What laws go by.
+fn lawful(seen: &Seen) -> [u64; LAWS] {
+    [seen[LEVELS], seen[CHANGED]]
+}
 
 /// The key of an alternative in a context.
 fn context(place: Place, which: usize, alternative: &Alternative, level: usize, seen: u64) -> u64 {
@@ -237,9 +166,15 @@ impl Sketch {
         self.roots.get(thread.index()).copied().flatten()
     }
 
-    /// All that can follow a location.
-    pub(super) fn future(&self, place: Place) -> &Touched {
-        &self.locations[place as usize].future
+    /// Whether it matters what threads have seen.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        self.ambiguous || self.borrows
+    }
+
+    /// All that can follow a location, if this has been announced there.
+    pub(super) fn future(&self, place: Place, which: u32) -> &Touched {
+        let location = &self.locations[place as usize];
+        location.alternatives.get(which as usize).map_or(&location.future, |a| &a.future)
     }
 
     /// Whether threads only ever wait for the object, so that who has it can give it back at any time.
@@ -251,26 +186,37 @@ impl Sketch {
         if self.locations.len() >= MOST_LOCATIONS {
             return None;
         }
-        self.locations.push(Location::default());
+        self.locations.push(Location { family: kin::NONE, ..Location::default() });
         self.dirty = true;
         Some(self.locations.len() as Place - 1)
     }
 
     /// What a thread sees in a step whose footprint is this, before it is applied.
     pub(super) fn look(&self, footprint: &[Access], pasts: &[Past]) -> Seen {
-        let (mut words, mut last, mut who, mut changes, mut changed) = (0, 0, 0, 0, 0);
+        let (mut words, mut last, mut who, mut changes, mut changed, mut values) = (0, 0, 0, 0, 0, 0);
         for access in footprint.iter().filter(|a| **a != Access::EVERYTHING) {
             let index = access.object().index();
             let word = self.imagined.word(access.object());
             let word = if self.queues.get(index).copied().unwrap_or(false) { word & 0xffff_ffff } else { word };
             words = mix(mix(words, u64::from(access.object().0)), word);
             let past = pasts.get(index).copied().unwrap_or_default();
+            // A single word as it is: what is written is often reckoned from it.
+            values = if values == 0 { word } else { mix(values, word) };
             last = mix(last, past.last);
             who = mix(who, past.who);
             changes = mix(changes, past.changes);
             changed = changed << 1 | u64::from(past.changes != 0);
         }
-        [mix(mix(words, changes), last), mix(words, changes), mix(words, last), mix(words, who), words, words, changed]
+        [
+            mix(mix(words, changes), last),
+            mix(words, changes),
+            mix(words, last),
+            mix(words, who),
+            words,
+            words,
+            changed,
+            values,
+        ]
     }
 
     /// Marks what a step changes.
@@ -351,11 +297,17 @@ impl Sketch {
     fn announce(&mut self, place: Place, thread: ThreadId, op: &Operation, site: Site) -> usize {
         let seen = self.seen[thread.index()];
         let location = &mut self.locations[place as usize];
-        let found = location.alternatives.iter().position(|a| same(&a.op, op));
+        let mut found = location.alternatives.iter().position(|a| same(&a.op, op));
+        let foreseen = found.is_some();
+        if found.is_none_or(|found| location.alternatives[found].count == 0) {
+            // What is only borrowed comes behind what was met here.
+            location.alternatives.retain(|a| a.count > 0);
+            found = None;
+        }
         self.steps = self.steps * 0.9995 + 1.0;
         self.surprises *= 0.9995;
         let number = found.unwrap_or_else(|| {
-            self.surprises += 1.0;
+            self.surprises += f64::from(u8::from(!foreseen));
             self.dirty = true;
             let mut touched = Touched::default();
             if let Some(object) = op.object() {
@@ -371,13 +323,17 @@ impl Sketch {
                 next: SmallVec::new(),
                 effects: SmallVec::new(),
                 touched,
+                future: Touched::default(),
             });
             location.alternatives.len() - 1
         });
         self.ambiguous |= location.alternatives.len() > 1;
         let alternative = &mut location.alternatives[number];
         alternative.count = alternative.count.saturating_add(1);
-        for (level, seen) in seen.into_iter().enumerate() {
+        if site.0 != 0 {
+            self.dirty |= self.laws.note(location.family, place, lawful(&seen), reaction(op, site));
+        }
+        for (level, seen) in seen.into_iter().take(LEVELS).enumerate() {
             let key = context(place, number, alternative, level, seen);
             if let Some(times) = self.contexts.get_mut(&key) {
                 *times = times.saturating_add(1);
@@ -406,6 +362,7 @@ impl Sketch {
         }
         self.moves[thread.index()] += 1;
         Self::sign(op, &footprint, thread, self.moves[thread.index()], pasts);
+        let known = self.seen[thread.index()][LEVELS];
         let alternative = &mut self.locations[place as usize].alternatives[which];
         let before = alternative.touched;
         for access in &footprint {
@@ -417,10 +374,18 @@ impl Sketch {
         if op.is_valued_outside() && !failed {
             for i in execution.access_range(number).filter(|i| execution.accesses[*i] != Access::EVERYTHING) {
                 let (object, value) = (execution.accesses[i].object(), self.after[i]);
-                let change = value.wrapping_sub(execution.before[i]);
-                if self.imagined.word(object) != value || alternative.effects.iter().any(|e| e.object == object) {
-                    self.imagined.set_word(object, value);
-                    learn_effect(&mut alternative.effects, op, object, value, change);
+                let change = Change { before: execution.before[i], seen: known, after: value };
+                if writes_once(op) && step.site.0 != 0 {
+                    self.writes.entry(mix(reaction(op, step.site), u64::from(thread.0))).or_default().learn(change);
+                }
+                let effect = alternative.effects.iter_mut().find(|e| e.0 == object);
+                if self.imagined.word(object) == value && effect.is_none() {
+                    continue;
+                }
+                self.imagined.set_word(object, value);
+                match effect {
+                    Some((_, effect)) => effect.learn(change),
+                    None => alternative.effects.push((object, Effect::first(change, op))),
                 }
             }
         }
@@ -438,7 +403,9 @@ impl Sketch {
             None => {
                 let Some(next) = self.new_location() else { return false };
                 self.places.insert(key, next);
-                self.behind.entry(behind(thread, op, step.site, step.outcome)).or_insert(next);
+                self.locations[next as usize].course = self.courses[thread.index()];
+                self.locations[next as usize].family = self.laws.join(next, thread, op, step.site, step.outcome);
+                self.behind.entry(behind(thread, op, step.site, step.outcome)).or_default().push(next);
                 next
             }
         };
@@ -497,25 +464,39 @@ impl Sketch {
         place: Place,
         which: u32,
         outcome: Outcome,
+        seen: &Seen,
     ) -> Option<Place> {
         let alternative = &self.locations[place as usize].alternatives[which as usize];
-        for effect in &alternative.effects {
-            // A failed exchange changes nothing.
-            if outcome == Outcome::FAILED && matches!(alternative.op, Operation::CompareExchange { .. }) {
-                break;
+        let failed = outcome == Outcome::FAILED && matches!(alternative.op, Operation::CompareExchange { .. });
+        // A failed exchange changes nothing.
+        if !failed {
+            let seen = self.exact.then_some(seen[LEVELS]);
+            let law = self.writes.get(&mix(reaction(&alternative.op, alternative.site), u64::from(thread.0)));
+            let law = law.filter(|law| self.exact && (law.is_law() || alternative.effects.is_empty()));
+            if let Some(law) = law
+                && let Some(object) = alternative.op.object()
+                && writes_once(&alternative.op)
+            {
+                self.imagined.set_word(object, law.on(self.imagined.word(object), seen));
+            } else {
+                for (object, effect) in &alternative.effects {
+                    self.imagined.set_word(*object, effect.on(self.imagined.word(*object), seen));
+                }
             }
-            let word = self.imagined.word(effect.object);
-            let value = if effect.changes > effect.values { word.wrapping_add(effect.change) } else { effect.value };
-            self.imagined.set_word(effect.object, value);
         }
         if alternative.op == Operation::Exit {
             return None;
         }
         let key = course.go_on(&alternative.op, alternative.site, outcome);
-        self.places
-            .get(&key)
-            .or_else(|| self.behind.get(&behind(thread, &alternative.op, alternative.site, outcome)))
-            .copied()
+        if let Some(known) = self.places.get(&key) {
+            return Some(*known);
+        }
+        // It goes on as it did from the nearest.
+        let known = self.behind.get(&behind(thread, &alternative.op, alternative.site, outcome))?;
+        let far = |place: &&Place| self.locations[**place as usize].course.length.abs_diff(course.length);
+        let guess = *known.iter().min_by_key(far)?;
+        *course = self.locations[guess as usize].course;
+        Some(guess)
     }
 
     /// What a thread may do at a location, with probabilities.
@@ -526,8 +507,17 @@ impl Sketch {
             out.push((0, 1.0));
             return;
         }
-        for level in 0..=seen.len() {
-            let weigh = |which: usize| match seen.get(level) {
+        let family = self.locations[place as usize].family;
+        for level in 0..=LEVELS {
+            // Experience in the same circumstances goes before a law, and a law before experience in other ones.
+            if level >= CHANGED
+                && let Some(which) = self.by_law(place, family, level - CHANGED, &seen)
+            {
+                out.push((which, 1.0));
+                return;
+            }
+            let weigh = |which: usize| match seen[..LEVELS].get(level) {
+                Some(_) if alternatives[which].count == 0 => 0,
                 Some(seen) => {
                     self.contexts.get(&context(place, which, &alternatives[which], level, *seen)).copied().unwrap_or(0)
                 }
@@ -539,6 +529,54 @@ impl Sketch {
                 let weights = weights.iter().enumerate().filter(|w| *w.1 > 0);
                 out.extend(weights.map(|(i, w)| (i as u32, f64::from(*w) / f64::from(total))));
                 return;
+            }
+        }
+    }
+
+    /// What a thread does at a location by a law.
+    fn by_law(&self, place: Place, family: Family, law: usize, seen: &Seen) -> Option<u32> {
+        let says = self.laws.say(family, law, lawful(seen)[law])?;
+        let alternatives = &self.locations[place as usize].alternatives;
+        let mut found = (0..).zip(alternatives).filter(|(_, a)| reaction(&a.op, a.site) == says).map(|(i, _)| i);
+        found.next().filter(|_| found.next().is_none())
+    }
+
+    /// Lets locations of a lawful family expect what was only done at others, if it is the same operation wherever it was done.
+    fn borrow(&mut self) {
+        if core::mem::take(&mut self.borrows) {
+            // Some of the laws may be broken by now.
+            for location in &mut self.locations {
+                location.alternatives.retain(|a| a.count > 0);
+                location.future = Touched::default();
+                location.alternatives.iter_mut().for_each(|a| a.future = Touched::default());
+            }
+        }
+        for kin in self.laws.families.iter().filter(|kin| Laws::is_lawful(kin)) {
+            let mut known: Vec<(u64, Option<Alternative>)> = Vec::new();
+            for place in &kin.places {
+                for alternative in self.locations[*place as usize].alternatives.iter().filter(|a| a.site.0 != 0) {
+                    let reaction = reaction(&alternative.op, alternative.site);
+                    match known.iter_mut().find(|k| k.0 == reaction) {
+                        Some((_, one)) => {
+                            if one.as_ref().is_some_and(|one| !same(&one.op, &alternative.op)) {
+                                *one = None;
+                            }
+                        }
+                        None => known.push((reaction, Some(Alternative { count: 0, ..alternative.clone() }))),
+                    }
+                }
+            }
+            known.retain(|(reaction, _)| kin.confirmed.contains(reaction));
+            for place in &kin.places {
+                let alternatives = &mut self.locations[*place as usize].alternatives;
+                for (done, lent) in &known {
+                    if let Some(lent) = lent
+                        && alternatives.iter().all(|a| reaction(&a.op, a.site) != *done)
+                    {
+                        alternatives.push(lent.clone());
+                        self.borrows = true;
+                    }
+                }
             }
         }
     }
@@ -564,6 +602,13 @@ impl Sketch {
         if !core::mem::take(&mut self.dirty) {
             return;
         }
+        self.borrow();
+        self.exact = self.locations.iter().any(|l| {
+            let exchanges = |a: &Alternative| matches!(a.op, Operation::CompareExchange { .. });
+            // What has no place in the source is not known to any law.
+            let lawless = || self.laws.is_broken(l.family, CHANGED_LAW) || l.alternatives.iter().any(|a| a.site.0 == 0);
+            l.alternatives.iter().any(exchanges) || l.alternatives.len() > 1 && lawless()
+        });
         // Later locations come first, so few rounds are enough.
         let mut again = true;
         while core::mem::take(&mut again) {
@@ -572,8 +617,10 @@ impl Sketch {
                 let alternatives = &self.locations[place].alternatives;
                 let depends = alternatives.len() > 1 || alternatives.iter().any(|a| self.carries(a));
                 again |= depends != core::mem::replace(&mut self.locations[place].depends, depends);
-                for alternative in &self.locations[place].alternatives {
-                    future.unite(&alternative.touched);
+                for which in 0..self.locations[place].alternatives.len() {
+                    let alternative = &self.locations[place].alternatives[which];
+                    let mut its = alternative.future;
+                    its.unite(&alternative.touched);
                     for next in &alternative.next {
                         let mut next = self.locations[*next as usize].future;
                         if let Operation::Join { thread, wait: Wait::Block } = alternative.op
@@ -581,13 +628,15 @@ impl Sketch {
                         {
                             next.joined |= 1 << thread.0;
                         }
-                        future.unite(&next);
+                        its.unite(&next);
                     }
                     if let Operation::Spawn { child } = alternative.op
                         && let Some(root) = self.root(child)
                     {
-                        future.unite(&self.locations[root as usize].future);
+                        its.unite(&self.locations[root as usize].future);
                     }
+                    future.unite(&its);
+                    self.locations[place].alternatives[which].future = its;
                 }
                 let known = &mut self.locations[place].future;
                 again |= *known != future;
@@ -601,18 +650,4 @@ fn behind(thread: ThreadId, op: &Operation, site: Site, outcome: Outcome) -> u64
     // A loop that goes on to other objects is not where it was.
     let outcome = Outcome(mix(outcome.0, op.object().map_or(0, |o| u64::from(o.0))));
     mix(mix(site.0, outcome.0), u64::from(thread.0))
-}
-
-fn learn_effect(effects: &mut SmallVec<[Effect; 1]>, op: &Operation, object: ObjectId, value: u64, change: u64) {
-    match effects.iter_mut().find(|e| e.object == object) {
-        Some(effect) => {
-            effect.values += u32::from(effect.value == value);
-            effect.changes += u32::from(effect.change == change);
-            (effect.value, effect.change) = (value, change);
-        }
-        None => {
-            let changes = u32::from(matches!(op, Operation::Update { .. }));
-            effects.push(Effect { object, value, change, values: 0, changes });
-        }
-    }
 }
