@@ -241,8 +241,7 @@ impl Trees {
         for twig in twigs {
             let depth = twig.depth as usize;
             let (transition, op, footprint) = (twig.transition, twig.op, twig.footprint.clone());
-            let node =
-                self.push(Node { transition, op, footprint, part: twig.part, child: NO_TREE, sibling: NO_TREE });
+            let node = self.push(Node { transition, op, footprint, part: twig.part, child: NO_TREE, sibling: NO_TREE });
             match (last.get(depth).copied(), depth.checked_sub(1).and_then(|d| last.get(d).copied())) {
                 (Some(previous), _) => self.nodes[previous as usize].sibling = node,
                 (None, Some(parent)) => self.nodes[parent as usize].child = node,

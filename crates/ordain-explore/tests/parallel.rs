@@ -125,11 +125,8 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided
             }
             2 if !messages.is_empty() => {
                 let place = rng.below(messages.len() as u64) as usize;
-                let message = if rng.chance(weather.repeated) {
-                    messages[place].clone()
-                } else {
-                    messages.swap_remove(place)
-                };
+                let message =
+                    if rng.chance(weather.repeated) { messages[place].clone() } else { messages.swap_remove(place) };
                 if rng.chance(weather.lost) {
                     lost.push(message.lease);
                     continue;
@@ -175,7 +172,9 @@ fn check(program: &Program, seed: u64) -> Option<Result<(), String>> {
         let twice = if crashes { 0 } else { divided.classes.values().filter(|n| **n > 1).count() };
         if missed + invented + twice > 0 {
             let all = whole.classes.len();
-            return Some(Err(format!("{rule:?}: of {all} classes {missed} missed, {twice} twice; {invented} invented")));
+            return Some(Err(format!(
+                "{rule:?}: of {all} classes {missed} missed, {twice} twice; {invented} invented"
+            )));
         }
         if rule == Rule::Optimal && divided.blocked > 0 {
             return Some(Err("optimal: a run was blocked by sleep sets".into()));

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 /// An object, read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Access(u32);
 
 impl Access {

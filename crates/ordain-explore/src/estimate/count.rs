@@ -11,10 +11,10 @@
 //! Chen). If that never happens, the number is exact for the sketch.
 
 use super::Path;
-use crate::hash::{Map, mix};
 use super::numbers::{add_logs, exp, ln};
 use super::promise::{Lineage, NOBODY, Promise, kind};
 use super::sketch::{Course, Past, Place, Seen, Sketch, is_blind};
+use crate::hash::{Map, mix};
 use crate::plan::Planned;
 use crate::rng::Rng;
 use crate::wakeup::Sleeper;

@@ -7,9 +7,9 @@
 //! chapter 4; the recursive estimator with children that are scheduled but not visited, as in the thesis.
 
 use super::fit::{Fit, Progression};
-use crate::hash::Map;
 use super::numbers::{add_logs, ln};
 use super::trace::{Event, TraceError};
+use crate::hash::Map;
 use alloc::vec::Vec;
 
 /// What is expected to be scheduled later.

@@ -1,6 +1,6 @@
 //! The frontier: the tree of what is planned, who has which part of it, and what is done.
 
-use super::{Explored, Fragment, Found, Item, Part, Twig};
+use super::{Explored, Found, Fragment, Item, Part, Twig};
 use crate::wakeup::{Items, weak_initial};
 use alloc::collections::BTreeMap;
 use alloc::vec;

@@ -5,13 +5,13 @@
 //! it shares with others.
 
 use crate::estimate::Path;
-use crate::frontier::{Explored, Fragment, Found, Item, Part, Twig};
 use crate::fingerprint::mix;
+use crate::frontier::{Explored, Found, Fragment, Item, Part, Twig};
+use crate::hash::Spread;
 use crate::plan::{Plan, Planned, Policy};
 use crate::reversal::{Reversals, Sequence, Which};
 use crate::trace::Trace;
 use crate::wakeup::{Head, Items, NO_TREE, Sleeper, Trees};
-use crate::hash::Spread;
 use alloc::vec::Vec;
 use core::hash::BuildHasherDefault;
 use hashbrown::HashSet;
@@ -62,7 +62,12 @@ pub(super) trait Method: Default {
     /// What to tell of a reversal, by places in its sequence.
     fn told(sequence: &Sequence<'_>, trace: &Trace) -> impl Iterator<Item = usize>;
     /// Called before an execution: the sleepers of the state after `kept` steps, and those that come later, by depth.
-    fn prepare(policy: &mut Self::Policy, kept: usize, sleep: &[Sleeper], later: &mut dyn Iterator<Item = (usize, &Sleeper)>);
+    fn prepare(
+        policy: &mut Self::Policy,
+        kept: usize,
+        sleep: &[Sleeper],
+        later: &mut dyn Iterator<Item = (usize, &Sleeper)>,
+    );
     /// From which depth on the last execution was in vain, if it was.
     fn in_vain(_policy: &Self::Policy) -> Option<usize> {
         None
