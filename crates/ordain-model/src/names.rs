@@ -131,8 +131,15 @@ struct Thread {
 pub enum Birth {
     /// Created by a thread, as its n-th object.
     Created(ThreadId, u32),
-    /// Existed before the execution began; in order of first use.
-    External(u32),
+    /// Existed before the execution began.
+    External {
+        /// Its number in order of first use.
+        number: u32,
+        /// By what it is known: an address, or another number that is the same in every execution.
+        key: u64,
+        /// How many objects were known by the same before, in its execution.
+        generation: u32,
+    },
     /// A part of another object, such as a message of a channel.
     Part(ObjectId, u32),
 }
@@ -219,11 +226,19 @@ impl Names {
         id
     }
 
-    /// A new object that no execution has created, such as a static. The caller remembers which it is.
-    pub fn external(&mut self, kind: ObjectKind) -> ObjectId {
-        let n = self.externals;
+    /// A new object that no execution has created, such as a static. The caller knows by what it is known, and remembers which it is.
+    pub fn external(&mut self, kind: ObjectKind, key: u64, generation: u32) -> ObjectId {
+        let number = self.externals;
         self.externals += 1;
-        self.push_object(Birth::External(n), kind)
+        self.push_object(Birth::External { number, key, generation }, kind)
+    }
+
+    /// By what an object is known that no execution has created, and how many were known by the same before.
+    pub fn external_key(&self, object: ObjectId) -> Option<(u64, u32)> {
+        match self.objects.get(object.index())?.0 {
+            Birth::External { key, generation, .. } => Some((key, generation)),
+            _ => None,
+        }
     }
 
     /// The `number`-th part of `owner`: a message of a channel.
@@ -270,8 +285,8 @@ impl Names {
             Birth::Created(thread, n) => {
                 self.object(thread, n, kind);
             }
-            Birth::External(_) => {
-                self.external(kind);
+            Birth::External { key, generation, .. } => {
+                self.external(kind, key, generation);
             }
             Birth::Part(owner, n) => {
                 self.part(owner, n - self.kind(owner).width());
@@ -287,6 +302,11 @@ impl Names {
     /// The creator of `thread` and its number, from 1, among the creator's children.
     pub fn birth(&self, thread: ThreadId) -> Option<(ThreadId, u32)> {
         self.threads[thread.index()].birth
+    }
+
+    /// How many threads were named before the object of that number.
+    pub(crate) fn threads_before(&self, number: usize) -> usize {
+        self.threads.partition_point(|t| t.object.index() < number)
     }
 
     /// The object of a thread's life: written when it ends, read by who joins it.
@@ -320,7 +340,7 @@ impl Names {
         match *birth {
             Birth::Created(thread, _) if *kind == ObjectKind::Thread => self.thread_name(thread),
             Birth::Created(thread, n) => format!("{}/{}#{n}", self.thread_name(thread), kind.word()),
-            Birth::External(n) => format!("static/{}#{n}", kind.word()),
+            Birth::External { number, .. } => format!("static/{}#{number}", kind.word()),
             Birth::Part(owner, n) => format!("{}[{n}]", self.object_name(owner)),
         }
     }
@@ -366,7 +386,7 @@ mod tests {
         names.object(child, 2, ObjectKind::Mutex);
         let channel = names.object(ThreadId::MAIN, 0, ObjectKind::Channel);
         names.part(channel, 3);
-        names.external(ObjectKind::Once);
+        names.external(ObjectKind::Once, 77, 0);
         names.child(child, 0);
         let mut other = Names::default();
         for (number, birth, kind) in names.births(0) {

@@ -490,21 +490,67 @@ impl Operation {
 
     /// Whether everything that the operation is about has a name: for operations that come from elsewhere.
     pub fn is_known(&self, names: &crate::names::Names) -> bool {
-        let thread = |t: ThreadId| t.index() < names.thread_count();
-        let object = |o: ObjectId| o.index() < names.object_count();
-        let others = match *self {
-            Self::Spawn { child } => thread(child),
-            Self::Join { thread: t, .. }
+        let (mut threads, mut objects) = (true, true);
+        let mut op = *self;
+        op.each_number(&mut |t| threads &= t.index() < names.thread_count(), &mut |o| {
+            objects &= o.index() < names.object_count();
+        });
+        threads && objects
+    }
+
+    /// Calls `thread` and `object` with each number of a thread or object in it, which they may change.
+    pub(crate) fn each_number(&mut self, thread: &mut dyn FnMut(&mut ThreadId), object: &mut dyn FnMut(&mut ObjectId)) {
+        match self {
+            Self::Spawn { child: t }
+            | Self::Join { thread: t, .. }
             | Self::IsFinished { thread: t }
             | Self::Detach { thread: t }
             | Self::Unpark { thread: t }
             | Self::Interrupt { thread: t } => thread(t),
-            Self::QueueWait { lock, .. } => object(lock),
-            Self::FutexWait { queue, .. } => object(queue),
-            Self::Requeue { to, .. } => object(to),
-            _ => true,
-        };
-        others && self.object().is_none_or(object)
+            Self::QueueWait { queue: a, lock: b }
+            | Self::FutexWait { cell: a, queue: b, .. }
+            | Self::Requeue { queue: a, to: b, .. } => {
+                object(a);
+                object(b);
+            }
+            Self::Lock { lock: o, .. }
+            | Self::Unlock { lock: o }
+            | Self::MakeConsistent { lock: o }
+            | Self::ReadLock { lock: o, .. }
+            | Self::WriteLock { lock: o, .. }
+            | Self::ReadUnlock { lock: o }
+            | Self::WriteUnlock { lock: o }
+            | Self::Woken { queue: o, .. }
+            | Self::Notify { queue: o, .. }
+            | Self::Acquire { semaphore: o, .. }
+            | Self::Post { semaphore: o, .. }
+            | Self::Arrive { barrier: o }
+            | Self::OnceBegin { once: o, .. }
+            | Self::OnceEnd { once: o, .. }
+            | Self::OnceCheck { once: o }
+            | Self::Send { channel: o, .. }
+            | Self::SendTaken { channel: o, .. }
+            | Self::ReceiveReady { channel: o }
+            | Self::Receive { channel: o, .. }
+            | Self::CloneSender { channel: o }
+            | Self::DropSender { channel: o }
+            | Self::DropReceiver { channel: o }
+            | Self::Load { cell: o, .. }
+            | Self::Store { cell: o, .. }
+            | Self::Update { cell: o, .. }
+            | Self::CompareExchange { cell: o, .. }
+            | Self::Count { count: o, .. }
+            | Self::Await { object: o, .. }
+            | Self::Poll { set: o, .. }
+            | Self::Destroy { object: o } => object(o),
+            Self::Exit
+            | Self::Park { .. }
+            | Self::Sleep
+            | Self::Yield
+            | Self::Choose { .. }
+            | Self::TakeInterrupt
+            | Self::End => {}
+        }
     }
 
     /// Whether this is what a plan meant by `planned`. Values that may be addresses differ between executions.

@@ -178,7 +178,7 @@ impl Native {
         let mut other = Self::new(self.launch.clone(), self.options, Some(mode), self.patience)?;
         other.pool = self.pool;
         // It comes from a follower like this one, so it is taken over whole.
-        let _ = other.follower.adopt(&self.follower.known_since(0, 0, 0));
+        let _ = other.follower.adopt(&self.follower.known_since(0, 0));
         other.shared.set_inputs(&self.shared.inputs());
         Ok(other)
     }
@@ -257,7 +257,7 @@ impl Native {
             shared.set_inputs(&self.shared.inputs());
             self.shared = shared;
         }
-        if !self.shared.write_known(&self.follower.known_since(0, 0, 0)) {
+        if !self.shared.write_known(&self.follower.known_since(0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
         let process = Process::start(&self.launch, &self.shared, self.mode, self.pool, self.debugged);

@@ -37,15 +37,6 @@ impl Objects {
         self.addresses.fill(0);
     }
 
-    /// Objects that are known by where they are.
-    pub fn found_in_order(&self) -> Vec<(u64, u32, ObjectKind, ObjectId)> {
-        let kind = |object: ObjectId| engine().arbiter.names().kind(object);
-        self.found
-            .iter()
-            .map(|((address, generation, _), object)| (*address, *generation, kind(*object), *object))
-            .collect()
-    }
-
     fn place(&mut self, object: ObjectId, address: u64) {
         if self.addresses.len() <= object.index() {
             self.addresses.resize(object.index() + 1, 0);
@@ -86,7 +77,8 @@ pub fn find(address: u64, kind: ObjectKind, initial: u64) -> ObjectId {
     let generation = entry.1;
     entry.1 += 1;
     let names = e.arbiter.names_mut();
-    let object = *e.objects.found.entry((address, generation, kind as u8)).or_insert_with(|| names.external(kind));
+    let found = e.objects.found.entry((address, generation, kind as u8));
+    let object = *found.or_insert_with(|| names.external(kind, address, generation));
     e.arbiter.initialise(object, initial);
     e.log(&Event::Found { address, generation, kind, initial, object });
     e.objects.place(object, address);

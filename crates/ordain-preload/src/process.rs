@@ -10,7 +10,8 @@ use crate::threads::{self, Slot};
 use crate::{children, descriptors, handles, random, server, signals, time, trap};
 use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::Ordering::Relaxed;
-use ordain_model::{Operation, Site};
+use ordain_model::names::Birth;
+use ordain_model::{ObjectId, Operation, Site};
 use ordain_wire::{
     Control, Ending, FIRST_OWN_FD, Known, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, Status, VERSION,
 };
@@ -215,9 +216,9 @@ fn learn(e: &mut Engine) {
     let known = known();
     for (number, birth, kind) in known.births {
         e.arbiter.names_mut().adopt(number, birth, kind);
-    }
-    for (address, generation, kind, object) in known.found {
-        e.objects.found.insert((address, generation, kind as u8), object);
+        if let Birth::External { key, generation, .. } = birth {
+            e.objects.found.insert((key, generation, kind as u8), ObjectId(number as u32));
+        }
     }
     for site in known.long_loops {
         e.arbiter.know_long_loop(Site(site));

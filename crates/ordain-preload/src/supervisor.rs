@@ -25,7 +25,7 @@ struct Supervisor {
     follower: Follower,
     strategy: Box<dyn Strategy>,
     /// What the launcher knows already: names, found objects, long loops.
-    told: (usize, usize, usize),
+    told: (usize, usize),
     /// Runs one execution that has been prepared.
     execute: fn(),
     contradiction: Option<&'static str>,
@@ -218,8 +218,7 @@ impl Supervisor {
     /// Lets the follower know what the engine knows.
     fn follow_engine(&mut self) {
         let e = engine();
-        let found = e.objects.found_in_order();
-        let known = Known { births: e.arbiter.names().births(self.told.0).collect(), found, long_loops: Vec::new() };
+        let known = Known { births: e.arbiter.names().births(self.told.0).collect(), long_loops: Vec::new() };
         if self.follower.adopt(&known).is_err() {
             self.contradiction = Some("the names of objects are not those that were told");
         }
@@ -300,9 +299,9 @@ impl Supervisor {
             heap::inside(|| self.follow_engine());
         }
         if self.follower.extent() != self.told {
-            let (names, found, loops) = self.told;
+            let (names, loops) = self.told;
             self.told = self.follower.extent();
-            engine().write_known(&self.follower.known_since(names, found, loops));
+            engine().write_known(&self.follower.known_since(names, loops));
         } else {
             control.names_length.store(0, Relaxed);
         }

@@ -1,8 +1,7 @@
 //! Events: all that an arbiter must be told to come to the same execution.
 
 use alloc::vec::Vec;
-use ordain_model::names::Birth;
-use ordain_model::{Divergence, ObjectId, ObjectKind, Operation, ThreadId};
+use ordain_model::{Divergence, Named, ObjectId, ObjectKind, Operation, ThreadId};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened.
@@ -89,9 +88,7 @@ pub enum Event {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
     /// Names, in order of numbers.
-    pub births: Vec<(usize, Birth, ObjectKind)>,
-    /// Objects that are known by where they are: address, generation, kind, number.
-    pub found: Vec<(u64, u32, ObjectKind, ObjectId)>,
+    pub births: Vec<Named>,
     /// Sites of long loops.
     pub long_loops: Vec<u64>,
 }
@@ -145,6 +142,7 @@ impl Log {
 mod tests {
     use super::*;
     use ordain_model::Wait;
+    use ordain_model::names::Birth;
 
     #[test]
     fn events_survive_the_wire_and_rubbish_is_no_event() {

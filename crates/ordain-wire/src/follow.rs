@@ -7,7 +7,8 @@ use crate::event::{Event, Known, Log};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ordain_explore::Plan;
-use ordain_model::{Arbiter, End, ObjectId, ObjectKind, Operation, Options, Site, ThreadId, Transition};
+use ordain_model::names::Birth;
+use ordain_model::{Arbiter, End, ObjectId, Operation, Options, Site, ThreadId, Transition};
 
 /// Who decides what happens.
 pub enum Lead<'a, 'b> {
@@ -26,9 +27,7 @@ pub struct Follower {
     /// The arbiter.
     pub arbiter: Arbiter,
     /// Objects known by where they are.
-    found: BTreeMap<(u64, u32, u8), (ObjectId, ObjectKind)>,
-    /// The same, in order.
-    found_order: Vec<(u64, u32, ObjectKind, ObjectId)>,
+    found: BTreeMap<(u64, u32, u8), ObjectId>,
     members: Vec<(ObjectId, u64)>,
     /// What was decided before the event came.
     expected: Option<Transition>,
@@ -49,7 +48,6 @@ impl Follower {
         Self {
             arbiter: Arbiter::new(options),
             found: BTreeMap::new(),
-            found_order: Vec::new(),
             members: Vec::new(),
             expected: None,
             over: false,
@@ -118,13 +116,8 @@ impl Follower {
             }
             Event::Found { address, generation, kind, initial, object } => {
                 let names = self.arbiter.names_mut();
-                let order = &mut self.found_order;
-                let entry = self.found.entry((address, generation, kind as u8)).or_insert_with(|| {
-                    let object = names.external(kind);
-                    order.push((address, generation, kind, object));
-                    (object, kind)
-                });
-                if entry.0 != object {
+                let entry = self.found.entry((address, generation, kind as u8));
+                if *entry.or_insert_with(|| names.external(kind, address, generation)) != object {
                     return wrong("an object has another name");
                 }
                 self.arbiter.initialise(object, initial);
@@ -219,32 +212,30 @@ impl Follower {
         Ok(())
     }
 
-    /// What has become known since: names from a number on, found objects from a place on, long loops from a place on.
-    pub fn known_since(&self, names: usize, found: usize, loops: usize) -> Known {
+    /// What has become known since: names from a number on, long loops from a place on.
+    pub fn known_since(&self, names: usize, loops: usize) -> Known {
         Known {
             births: self.arbiter.names().births(names).collect(),
-            found: self.found_order.get(found..).unwrap_or_default().to_vec(),
             long_loops: self.arbiter.long_loops().get(loops..).unwrap_or_default().iter().map(|s| s.0).collect(),
         }
     }
 
-    /// How much is known: names, found objects, long loops.
-    pub fn extent(&self) -> (usize, usize, usize) {
-        (self.arbiter.names().object_count(), self.found_order.len(), self.arbiter.long_loops().len())
+    /// How much is known: names, long loops.
+    pub fn extent(&self) -> (usize, usize) {
+        (self.arbiter.names().object_count(), self.arbiter.long_loops().len())
     }
 
     /// Takes over what is known elsewhere.
     pub fn adopt(&mut self, known: &Known) -> Result<(), Contradiction> {
         for (number, birth, kind) in &known.births {
-            self.arbiter.names_mut().adopt(*number, *birth, *kind);
-        }
-        for (address, generation, kind, object) in &known.found {
-            let names = self.arbiter.names();
-            if object.index() >= names.object_count() || names.kind(*object) != *kind {
-                return Err(Contradiction("a found object is unknown"));
-            }
-            if self.found.insert((*address, *generation, *kind as u8), (*object, *kind)).is_none() {
-                self.found_order.push((*address, *generation, *kind, *object));
+            let names = self.arbiter.names_mut();
+            names.adopt(*number, *birth, *kind);
+            if let Birth::External { key, generation, .. } = *birth {
+                let object = ObjectId(*number as u32);
+                if names.external_key(object) != Some((key, generation)) || names.kind(object) != *kind {
+                    return Err(Contradiction("a found object is unknown"));
+                }
+                self.found.insert((key, generation, *kind as u8), object);
             }
         }
         for site in &known.long_loops {
@@ -255,6 +246,6 @@ impl Follower {
 
     /// The address of an object, if it is known by that.
     pub fn address_of(&self, object: ObjectId) -> Option<u64> {
-        self.found_order.iter().find(|f| f.3 == object).map(|f| f.0)
+        self.arbiter.names().external_key(object).map(|(key, _)| key)
     }
 }

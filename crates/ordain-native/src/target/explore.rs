@@ -80,7 +80,7 @@ impl Native {
     /// the process was lost, and with it what it had explored.
     pub fn explore(&mut self, search: &Search, allowance: &Allowance) -> Result<Option<Turn>, Failure> {
         self.ensure_process()?;
-        if !self.exploring && !self.shared.write_known(&self.follower.known_since(0, 0, 0)) {
+        if !self.exploring && !self.shared.write_known(&self.follower.known_since(0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
         let control = self.shared.control();

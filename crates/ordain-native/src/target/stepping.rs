@@ -67,7 +67,7 @@ impl Native {
     /// Calls threads and objects as another run of the program does.
     pub(crate) fn learn_names(&mut self, other: &Self) {
         // It comes from a follower like this one, so it is taken over whole.
-        let _ = self.follower.adopt(&other.follower.known_since(0, 0, 0));
+        let _ = self.follower.adopt(&other.follower.known_since(0, 0));
     }
 
     /// Lets debuggers attach to the program from its next start on.

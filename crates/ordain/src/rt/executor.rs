@@ -171,7 +171,7 @@ impl Runtime {
     pub(super) fn external(&mut self, key: u64, kind: ObjectKind) -> (ObjectId, bool) {
         let number = self.number;
         let names = self.arbiter.names_mut();
-        let entry = self.externals.entry(key).or_insert_with(|| (names.external(kind), 0));
+        let entry = self.externals.entry(key).or_insert_with(|| (names.external(kind, key, 0), 0));
         let fresh = entry.1 != number;
         entry.1 = number;
         (entry.0, fresh)
