@@ -37,6 +37,7 @@ pub trait Strategy {
 
 /// What a search has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Summary {
     /// Executions that ran to their end.
     pub executions: u64,

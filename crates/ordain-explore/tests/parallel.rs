@@ -5,11 +5,12 @@
 mod common;
 
 use common::{I, Interpreter, Program, explore, random};
-use ordain_explore::frontier::{Accepted, Divisible, Explored, Fragment, Frontier, Rule};
+use ordain_explore::frontier::{Accepted, Controller, Divisible, Done, Pace, Rule, Task, explore_fragment};
 use ordain_explore::strategy::{Optimal, Source};
 use ordain_explore::{Class, Target, class_of};
-use ordain_model::End;
+use ordain_model::{End, Named};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A random number generator whose whole state is a number.
@@ -40,10 +41,8 @@ const FOUL: Weather = Weather { lost: 10, repeated: 20, dies: 10 };
 /// What a worker sends back.
 #[derive(Clone)]
 struct Message {
-    lease: u64,
-    explored: Explored,
+    done: Done,
     classes: Vec<Class>,
-    blocked: u64,
 }
 
 fn strategy(rule: Rule) -> Box<dyn Divisible> {
@@ -53,32 +52,36 @@ fn strategy(rule: Rule) -> Box<dyn Divisible> {
     }
 }
 
-/// Explores a fragment for so many executions at most.
-fn work(target: &mut Interpreter, rule: Rule, lease: u64, fragment: &Fragment, most: u64) -> Message {
-    let mut strategy = strategy(rule);
-    strategy.load(fragment);
-    let (mut classes, mut blocked) = (Vec::new(), 0);
-    for _ in 0..most {
-        let Some(mut plan) = strategy.plan() else { break };
-        target.run(&mut plan);
-        let execution = target.execution();
-        if let End::Diverged(divergence) = &execution.end {
-            panic!("diverged: {divergence:?}");
+/// A worker: names threads and objects by itself.
+struct Simulated(Interpreter);
+
+impl Simulated {
+    /// Explores a fragment for so many executions at most.
+    fn work(&mut self, rule: Rule, task: &Task, births: &[Named], most: u64) -> Message {
+        if !self.0.arbiter.names_mut().agree(births) {
+            self.0 = Interpreter::new(self.0.program.clone());
+            assert!(self.0.arbiter.names_mut().agree(births), "names can be taken over at the beginning");
         }
-        if execution.learned {
-            let loops = target.arbiter.long_loops().to_vec();
-            return Message { lease, explored: Explored { loops, ..Explored::default() }, classes, blocked };
+        for site in &task.loops {
+            self.0.arbiter.know_long_loop(*site);
         }
-        if matches!(execution.end, End::Cut) {
-            blocked += 1;
-        } else {
-            classes.push(class_of(execution));
-        }
-        strategy.learn(execution);
+        let mut classes = Vec::new();
+        let (mut explored, summary) =
+            explore_fragment(&mut self.0, &mut *strategy(rule), &task.fragment, &mut |target, summary| {
+                let execution = target.execution();
+                if let End::Diverged(divergence) = &execution.end {
+                    panic!("diverged: {divergence:?}");
+                }
+                if !matches!(execution.end, End::Cut) {
+                    classes.push(class_of(execution));
+                }
+                let over = summary.executions + summary.blocked >= most;
+                if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+        explored.loops = self.0.arbiter.long_loops().to_vec();
+        let births = self.0.arbiter.names().births(task.names).collect();
+        Message { done: Done { lease: task.lease, explored, names: task.names, births, summary }, classes }
     }
-    let mut explored = strategy.unload(target.execution());
-    explored.loops = target.arbiter.long_loops().to_vec();
-    Message { lease, explored, classes, blocked }
 }
 
 /// What a divided search has done.
@@ -86,9 +89,6 @@ fn work(target: &mut Interpreter, rule: Rule, lease: u64, fragment: &Fragment, m
 struct Divided {
     classes: BTreeMap<Class, u64>,
     blocked: u64,
-    messages: u64,
-    restarts: u32,
-    most_nodes: usize,
 }
 
 /// Explores a program with simulated workers.
@@ -96,31 +96,30 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided
     let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 77);
     let workers = 1 + rng.below(5) as usize;
     let most = [1, 2, 5, 1000][rng.below(4) as usize];
-    let mut target = Interpreter::new(program.clone());
-    let mut frontier = Frontier::new(rule);
-    let mut assigned: Vec<(u64, Fragment)> = Vec::new();
+    let mut fleet: Vec<Simulated> = (0..workers).map(|_| Simulated(Interpreter::new(program.clone()))).collect();
+    let mut controller = Controller::new(rule, Pace::LOCAL);
+    let mut assigned: Vec<(Task, Vec<Named>)> = Vec::new();
     let mut messages: Vec<Message> = Vec::new();
     let mut lost: Vec<u64> = Vec::new();
     let mut divided = Divided::default();
     for _ in 0..2_000_000 {
-        if frontier.is_finished() {
-            divided.restarts = frontier.restarts();
-            divided.most_nodes = frontier.size().1;
+        if controller.is_finished() {
+            divided.blocked = controller.total().blocked;
             return divided;
         }
         match rng.below(4) {
             0 if assigned.len() < workers => {
-                if let Some(assignment) = frontier.assign(workers) {
-                    assigned.push((assignment.lease, assignment.fragment));
+                if let Some(task) = controller.assign(1, workers, 0) {
+                    assigned.push((task, controller.births(0)));
                 }
             }
             1 if !assigned.is_empty() => {
-                let (lease, fragment) = assigned.swap_remove(rng.below(assigned.len() as u64) as usize);
+                let (task, births) = assigned.swap_remove(rng.below(assigned.len() as u64) as usize);
                 if rng.chance(weather.dies) {
-                    lost.push(lease);
+                    lost.push(task.lease);
                 } else {
-                    let most = 1 + rng.below(most);
-                    messages.push(work(&mut target, rule, lease, &fragment, most));
+                    let (worker, most) = (rng.below(workers as u64) as usize, 1 + rng.below(most));
+                    messages.push(fleet[worker].work(rule, &task, &births, most));
                 }
             }
             2 if !messages.is_empty() => {
@@ -128,13 +127,11 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided
                 let message =
                     if rng.chance(weather.repeated) { messages[place].clone() } else { messages.swap_remove(place) };
                 if rng.chance(weather.lost) {
-                    lost.push(message.lease);
+                    lost.push(message.done.lease);
                     continue;
                 }
-                divided.messages += 1;
-                match frontier.accept(message.lease, message.explored) {
+                match controller.accept(message.done) {
                     Accepted::Counts => {
-                        divided.blocked += message.blocked;
                         for class in message.classes {
                             *divided.classes.entry(class).or_default() += 1;
                         }
@@ -146,12 +143,12 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided
             }
             // Whoever waits too long for a result takes the lease back, even if the result is only late.
             3 if !lost.is_empty() => {
-                frontier.release(lost.swap_remove(rng.below(lost.len() as u64) as usize));
+                controller.release(lost.swap_remove(rng.below(lost.len() as u64) as usize));
             }
             _ => {}
         }
     }
-    panic!("the search does not come to an end: {workers} workers, {:?}", frontier.size());
+    panic!("the search does not come to an end: {workers} workers, {:?}", controller.division());
 }
 
 fn check(program: &Program, seed: u64) -> Option<Result<(), String>> {

@@ -294,6 +294,18 @@ impl Names {
         }
     }
 
+    /// Takes over all births from elsewhere, in order from the first; false if a number means something else here.
+    pub fn agree(&mut self, births: &[(usize, Birth, ObjectKind)]) -> bool {
+        let same = births.iter().zip(self.births(0)).all(|(theirs, ours)| *theirs == ours);
+        if same {
+            let known = self.objects.len().min(births.len());
+            for (number, birth, kind) in &births[known..] {
+                self.adopt(*number, *birth, *kind);
+            }
+        }
+        same && self.objects.len() >= births.len()
+    }
+
     /// What `object` is.
     pub fn kind(&self, object: ObjectId) -> ObjectKind {
         self.objects[object.index()].1

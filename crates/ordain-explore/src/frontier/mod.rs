@@ -9,12 +9,20 @@
 //! The algorithms go back to Fytas, "Parallelizing Concuerror" (source and optimal search with an execution tree at a controller) and
 //! Simsa et al., "Scalable dynamic partial order reduction" (fragments, budgets), with the order of sleeping and of forgetting put right.
 
+mod controller;
+#[cfg(feature = "std")]
+mod drive;
 mod tree;
 
+pub use controller::{Controller, Division, Done, Pace, Task};
+#[cfg(feature = "std")]
+pub use drive::{Drive, Hire, Order, Signals, Worker, drive};
 pub use tree::{Accepted, Assignment, Frontier, Rule};
 
-use crate::search::Strategy;
+use crate::plan::Target;
+use crate::search::{Strategy, Summary, search};
 use alloc::vec::Vec;
+use core::ops::ControlFlow;
 use ordain_model::{Execution, Footprint, Operation, Site, Transition};
 
 /// What a twig of a fragment is to the worker.
@@ -94,6 +102,26 @@ pub struct Explored {
     pub mistaken: bool,
     /// The long loops that the worker knew of, in order: see [`ordain_model::Arbiter::long_loops`].
     pub loops: Vec<Site>,
+}
+
+/// Explores a fragment until nothing is left of it or `observe` breaks off, which it must do when the search has begun again. Gives what has
+/// become of it, and what was done. Which loops are long the caller must add. If the program departed from a plan the result means nothing.
+pub fn explore_fragment<T: Target>(
+    target: &mut T,
+    strategy: &mut dyn Divisible,
+    fragment: &Fragment,
+    observe: &mut dyn FnMut(&mut T, &Summary) -> ControlFlow<()>,
+) -> (Explored, Summary) {
+    strategy.load(fragment);
+    let mut restarted = false;
+    let summary = search(target, strategy, &mut |target, summary| {
+        restarted = summary.restarted;
+        let broken = observe(target, summary);
+        if restarted { ControlFlow::Break(()) } else { broken }
+    });
+    // What rests on a wrong assumption about a loop is not worth telling.
+    let explored = if restarted { Explored::default() } else { strategy.unload(target.execution()) };
+    (explored, summary)
 }
 
 /// A strategy that can explore a fragment.

@@ -185,9 +185,36 @@ impl Frontier {
         self.restarts
     }
 
-    /// Whether a lease is out.
-    pub fn has_lease(&self, lease: u64) -> bool {
-        self.leases.contains_key(&lease)
+    /// Whether its parts fit together: for one that was kept as bytes.
+    pub(super) fn is_intact(&self) -> bool {
+        let len = self.nodes.len();
+        let child = |parent: usize, child: u32| {
+            let node = self.nodes.get(child as usize);
+            node.is_some_and(|n| n.parent as usize == parent && n.depth == self.nodes[parent].depth + 1)
+        };
+        let mut reached = 0;
+        let mut stack = vec![ROOT];
+        let mut leaves = 0;
+        while let Some(at) = stack.pop() {
+            let Some(node) = self.nodes.get(at as usize) else { return false };
+            reached += 1;
+            leaves += u32::from(node.status == Status::Pending);
+            if reached > len || !node.children.iter().all(|c| child(at as usize, *c)) {
+                return false;
+            }
+            stack.extend(&node.children);
+        }
+        let busy = |leaf: &u32| self.nodes.get(*leaf as usize).is_some_and(|n| n.status == Status::Busy);
+        self.nodes[ROOT as usize].parent == NOBODY
+            && leaves == self.nodes[ROOT as usize].waiting
+            && reached + self.free.len() == len
+            && self.free.iter().all(|f| (*f as usize) < len)
+            && self.leases.values().flatten().all(busy)
+    }
+
+    /// The leases that are out.
+    pub(super) fn leases(&self) -> impl Iterator<Item = u64> + '_ {
+        self.leases.keys().copied()
     }
 
     fn node(&self, node: u32) -> &Node {

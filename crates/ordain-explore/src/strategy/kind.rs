@@ -1,6 +1,7 @@
 //! The strategies by name.
 
 use super::{Dfs, Dpor, Optimal, Pct, Portfolio, Pos, Random, Source, Urw};
+use crate::frontier::{Divisible, Rule};
 use crate::search::Strategy;
 use alloc::boxed::Box;
 
@@ -75,6 +76,25 @@ impl Kind {
             Self::Pct => Box::new(Pct::new(seed, depth)),
             Self::Pos => Box::new(Pos::new(seed)),
             Self::Portfolio => Box::new(Portfolio::new(seed)),
+        }
+    }
+
+    /// Makes it for a part of a search; `None` if it cannot be divided.
+    pub fn make_divisible(self, seed: u64) -> Option<Box<dyn Divisible>> {
+        match self {
+            Self::Source => Some(Box::new(Source::default())),
+            Self::Optimal => Some(Box::new(Optimal::default())),
+            Self::Portfolio => Some(Box::new(Portfolio::new(seed))),
+            _ => None,
+        }
+    }
+
+    /// How a search with it is divided; `None` if it cannot be.
+    pub fn rule(self) -> Option<Rule> {
+        match self {
+            Self::Source => Some(Rule::Source),
+            Self::Optimal | Self::Portfolio => Some(Rule::Optimal),
+            _ => None,
         }
     }
 

@@ -4,6 +4,7 @@
 
 use super::{Optimal, Pct, Pos, Random, Urw};
 use crate::estimate::Path;
+use crate::frontier::{Divisible, Explored, Fragment};
 use crate::plan::Plan;
 use crate::search::{Coverage, Strategy};
 use alloc::vec::Vec;
@@ -82,5 +83,15 @@ impl Strategy for Portfolio {
 
     fn coverage(&self) -> Coverage {
         Coverage::Everything
+    }
+}
+
+impl Divisible for Portfolio {
+    fn load(&mut self, fragment: &Fragment) {
+        self.optimal.load(fragment);
+    }
+
+    fn unload(&mut self, last: &Execution) -> Explored {
+        self.optimal.unload(last)
     }
 }
