@@ -1,9 +1,8 @@
 //! Runs as people see them: submit, watch, leave, come back, list, cancel.
 
-use crate::controller::Finding;
 use crate::error::ClusterError;
 use crate::fleet::{Beat, Fleet};
-use crate::message::decode;
+use crate::message::{Finding, decode};
 use crate::spec::{MOST_FILE, RunId, RunSpec};
 use crate::state::{Outcome, State, Status};
 use crate::steward::Steward;

@@ -4,17 +4,16 @@
 //! nothing away; tasks are sent after the leases that they belong to are saved, so nobody explores for a lease that the next controller
 //! gives to something else. Saving is a compare-and-set, so of two controllers that believe in themselves only one gets on.
 
-use crate::controller::{Controller, Done, Task};
 use crate::error::ClusterError;
 use crate::fleet::Fleet;
-use crate::message::{Parcel, ResultMessage, TaskMessage, decode, encode};
+use crate::message::{Finding, Parcel, ResultMessage, Returned, Sent, TaskMessage, decode, encode};
 use crate::pull;
 use crate::spec::{ObjectRef, RunId, RunSpec, VERSION};
 use crate::state::{Outcome, State, Status};
 use crate::store::{Cluster, Mail, Written};
 use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::PullConsumer;
-use ordain_explore::frontier::Accepted;
+use ordain_explore::frontier::{Accepted, Controller, Pace, Task};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -28,8 +27,6 @@ const TICK: Duration = Duration::from_millis(100);
 const INLINE_FINDINGS: usize = 128 << 10;
 /// More findings are not kept.
 const MOST_FINDINGS: usize = 10_000;
-/// How long a worker explores a fragment.
-const SLICE_MICROS: u64 = 300_000;
 
 /// What the next controller needs.
 #[derive(Serialize, Deserialize)]
@@ -121,14 +118,18 @@ pub(crate) async fn claim(
 async fn load(cluster: &Cluster, run: &RunId, state: &State) -> Result<(RunSpec, Saved), ClusterError> {
     let spec = cluster.patiently(|| cluster.spec(run)).await?;
     let Some(object) = state.snapshot else {
-        let controller = Controller::new(spec.rule, SLICE_MICROS);
+        let controller = Controller::new(spec.rule, Pace::REMOTE);
         return Ok((spec, Saved { controller, tasks: BTreeMap::new(), findings: Vec::new() }));
     };
     let what = "the state of the controller";
     let bytes = cluster.patiently(|| cluster.get(run, object, what)).await?;
-    let saved = decode(&bytes);
     let tampered = |reason| ClusterError::Tampered { what: what.to_owned(), run: run.clone(), reason };
-    Ok((spec, saved.map_err(tampered)?))
+    let saved: Saved = decode(&bytes).map_err(tampered)?;
+    let leases: BTreeSet<u64> = saved.controller.leases().collect();
+    if !saved.controller.is_intact() || !leases.iter().eq(saved.tasks.keys()) {
+        return Err(tampered("its parts do not belong together".into()));
+    }
+    Ok((spec, saved))
 }
 
 /// Seconds since 1970.
@@ -214,31 +215,31 @@ impl Control {
         let what = "a result";
         let body = result.body;
         let bytes = self.cluster.patiently(|| self.cluster.unpack(&self.run, body.clone(), what)).await;
-        let done = match bytes {
-            Ok(bytes) => decode::<Done>(&bytes).ok().filter(|done| done.lease == lease),
+        let returned = match bytes {
+            Ok(bytes) => decode::<Returned>(&bytes).ok().filter(|returned| returned.done.lease == lease),
             Err(error) if error.is_passing() => return Err(error),
             Err(_) => None,
         };
-        let Some(done) = done else {
+        let Some(Returned { done, findings }) = returned else {
             self.state.progress.malformed += 1;
             self.forget_lease(lease, true);
             return Ok(());
         };
-        match self.saved.controller.accept(&done) {
+        match self.saved.controller.accept(done) {
             Accepted::Counts => {
                 self.forget_lease(lease, false);
                 let progress = &mut self.state.progress;
                 progress.results += 1;
                 progress.redeliveries += result.deliveries.saturating_sub(1).min(1_000);
                 progress.busy_millis += result.busy_micros.min(3_600_000_000) / 1_000;
-                self.keep_findings(done).await?;
+                self.keep_findings(findings).await?;
             }
             Accepted::Restarted => {
                 self.saved.tasks.clear();
                 self.sent.clear();
                 self.unsent.clear();
                 self.void = true;
-                self.keep_findings(done).await?;
+                self.keep_findings(findings).await?;
             }
             Accepted::Stale => {
                 self.forget_lease(lease, false);
@@ -261,8 +262,8 @@ impl Control {
     }
 
     /// Keeps findings, each once.
-    async fn keep_findings(&mut self, done: Done) -> Result<(), ClusterError> {
-        for finding in done.findings {
+    async fn keep_findings(&mut self, findings: Vec<Finding>) -> Result<(), ClusterError> {
+        for finding in findings {
             if self.saved.findings.len() >= MOST_FINDINGS || !self.known.insert(finding.key.clone()) {
                 continue;
             }
@@ -318,7 +319,9 @@ impl Control {
         let slots = self.slots();
         let wanted = slots + slots / 2 + 1;
         while self.saved.tasks.len() < wanted {
-            let Some(task) = self.saved.controller.assign(slots.max(1)) else { break };
+            let idle = slots.saturating_sub(self.saved.tasks.len()).max(1);
+            let elapsed = self.state.progress.millis.saturating_mul(1_000);
+            let Some(task) = self.saved.controller.assign(idle, slots.max(1), elapsed) else { break };
             self.unsent.push(task.lease);
             self.sent.insert(task.lease, Instant::now());
             self.saved.tasks.insert(task.lease, task);
@@ -335,10 +338,11 @@ impl Control {
         progress.millis += passed;
         progress.offered_millis += passed * slots;
         progress.slots = slots;
-        progress.tally = self.saved.controller.tally();
-        progress.waiting = self.saved.controller.waiting() as u64;
+        let division = self.saved.controller.division();
+        progress.summary = self.saved.controller.total();
+        progress.waiting = division.waiting as u64;
         progress.assigned = self.saved.tasks.len() as u64;
-        progress.restarts = u64::from(self.saved.controller.restarts());
+        progress.restarts = u64::from(division.restarts);
         progress.findings = self.saved.findings.len() as u64;
     }
 
@@ -348,7 +352,7 @@ impl Control {
         if self.saved.controller.is_finished() {
             return Some(true);
         }
-        let enough = limits.executions.is_some_and(|most| progress.tally.executions >= most)
+        let enough = limits.executions.is_some_and(|most| progress.summary.executions >= most)
             || limits.millis.is_some_and(|most| progress.millis >= most)
             || !limits.keep_going && progress.findings > 0;
         enough.then_some(false)
@@ -399,10 +403,12 @@ impl Control {
     async fn send_tasks(&mut self) -> Result<(), ClusterError> {
         let unsent = std::mem::take(&mut self.unsent);
         let (cluster, run) = (&self.cluster, &self.run);
+        let births = &if unsent.is_empty() { Vec::new() } else { self.saved.controller.births(0) };
         let sending =
             unsent.iter().filter_map(|lease| Some((*lease, self.saved.tasks.get(lease)?))).map(|(lease, task)| {
                 cluster.patiently(move || async move {
-                    let body = cluster.pack(run, encode(task)).await?;
+                    let known = births[..task.names.min(births.len())].to_vec();
+                let body = cluster.pack(run, encode(&Sent { task: task.clone(), births: known })).await?;
                     let message = TaskMessage { version: VERSION, lease, body };
                     cluster.send(Mail::Tasks, run, lease, encode(&message)).await
                 })

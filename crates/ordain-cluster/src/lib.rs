@@ -11,7 +11,6 @@
 mod client;
 mod connect;
 mod control;
-mod controller;
 mod error;
 mod fleet;
 mod message;
@@ -25,9 +24,9 @@ mod worker;
 
 pub use client::{Ending, Listed, Submission, View, attach, cancel, forget, list, submit};
 pub use connect::{Access, Login, Timing};
-pub use controller::{Controller, Done, Finding, Tally, Task};
 pub use error::ClusterError;
 pub use fleet::{Beat, Fleet};
+pub use message::Finding;
 pub use slot::{Explorer, Refusal, Workshop};
 pub use spec::{FileSpec, Kind, Limits, RunId, RunSpec, Text};
 pub use state::{Outcome, Progress, State, Status};

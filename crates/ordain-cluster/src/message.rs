@@ -1,6 +1,8 @@
 //! What controllers and workers send each other: bytes in few words, and large ones beside the message as objects.
 
 use crate::spec::ObjectRef;
+use ordain_explore::frontier::{Done, Task};
+use ordain_model::Named;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +13,35 @@ pub(crate) enum Parcel {
     Stored(ObjectRef),
 }
 
+/// Something that a worker has found and confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The same for the same thing, so that nothing is told twice.
+    pub key: String,
+    /// All about it, for whoever submitted the run.
+    pub record: Vec<u8>,
+}
+
+/// A task, and the names that it rests on.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Sent {
+    pub(crate) task: Task,
+    pub(crate) births: Vec<Named>,
+}
+
+/// What came of a task.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Returned {
+    pub(crate) done: Done,
+    pub(crate) findings: Vec<Finding>,
+}
+
 /// What a worker is to do.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct TaskMessage {
     pub(crate) version: u32,
     pub(crate) lease: u64,
-    /// The task.
+    /// What was [`Sent`].
     pub(crate) body: Parcel,
 }
 
@@ -25,7 +50,7 @@ pub(crate) struct TaskMessage {
 pub(crate) struct ResultMessage {
     pub(crate) version: u32,
     pub(crate) lease: u64,
-    /// What came of it.
+    /// What was [`Returned`].
     pub(crate) body: Parcel,
     /// How often the task was delivered.
     pub(crate) deliveries: u64,

@@ -1,7 +1,8 @@
 //! A place for fragments on a worker: a thread of its own that keeps what it has opened, because what explores cannot change threads.
 
-use crate::controller::{Done, Task};
+use crate::message::Finding;
 use crate::spec::{RunId, RunSpec};
+use ordain_explore::frontier::{Done, Order, Signals};
 use std::collections::HashMap;
 use std::fmt;
 use std::os::unix::fs::PermissionsExt as _;
@@ -24,8 +25,9 @@ impl fmt::Display for Refusal {
 
 /// Explores fragments of one run.
 pub trait Explorer {
-    /// Explores until the time of the task is over or nothing is left.
-    fn explore(&mut self, task: &Task) -> Result<Done, Refusal>;
+    /// Explores until the time of the task is over, nothing is left, or the signals say so. Whatever keeps it from that is a refusal: this
+    /// worker then takes no more tasks of the run, unless it is leaving.
+    fn explore(&mut self, order: &Order, signals: &Signals) -> Result<(Done, Vec<Finding>), Refusal>;
 }
 
 /// Makes explorers.
@@ -46,13 +48,12 @@ pub(crate) struct Local {
     pub(crate) files: TempDir,
 }
 
+/// What a slot says.
+pub(crate) type Answer = Result<(Done, Vec<Finding>), Refusal>;
+
 /// What is asked of a slot.
 pub(crate) enum Job {
-    Explore {
-        local: Arc<Local>,
-        task: Box<Task>,
-        answer: oneshot::Sender<Result<Done, Refusal>>,
-    },
+    Explore { local: Arc<Local>, order: Box<Order>, answer: oneshot::Sender<Answer> },
     /// The run is over.
     Close(RunId),
 }
@@ -64,7 +65,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    pub(crate) fn start(number: usize, make: MakeWorkshop) -> std::io::Result<Self> {
+    pub(crate) fn start(number: usize, make: MakeWorkshop, signals: Arc<Signals>) -> std::io::Result<Self> {
         let (jobs, asked) = mpsc::channel();
         let body = move || {
             let mut workshop = make();
@@ -72,10 +73,10 @@ impl Slot {
             while let Ok(job) = asked.recv() {
                 match job {
                     Job::Close(run) => drop(open.remove(&run)),
-                    Job::Explore { local, task, answer } => {
+                    Job::Explore { local, order, answer } => {
                         let run = local.run.clone();
                         let result =
-                            catch_unwind(AssertUnwindSafe(|| explore(&mut *workshop, &mut open, &local, &task)));
+                            catch_unwind(AssertUnwindSafe(|| explore(&mut *workshop, &mut open, &local, &order, &signals)));
                         let result = result.unwrap_or_else(|panic| {
                             let text = panic.downcast_ref::<String>().map(String::as_str);
                             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -115,8 +116,9 @@ fn explore(
     workshop: &mut dyn Workshop,
     open: &mut HashMap<RunId, Open>,
     local: &Local,
-    task: &Task,
-) -> Result<Done, Refusal> {
+    order: &Order,
+    signals: &Signals,
+) -> Answer {
     if !open.contains_key(&local.run) {
         let directory = directory().and_then(|directory| {
             for file in local.spec.files() {
@@ -130,7 +132,7 @@ fn explore(
         open.insert(local.run.clone(), Open { explorer, _directory: directory });
     }
     match open.get_mut(&local.run) {
-        Some(open) => open.explorer.explore(task),
+        Some(open) => open.explorer.explore(order, signals),
         None => Err(Refusal("it was closed".into())),
     }
 }

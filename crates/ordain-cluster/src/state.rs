@@ -1,8 +1,8 @@
 //! What is known of a run, in its entry of the bucket: who controls it, where its state is, how far it is.
 
-use crate::controller::Tally;
 use crate::message::Parcel;
 use crate::spec::ObjectRef;
+use ordain_explore::Summary;
 use serde::{Deserialize, Serialize};
 
 /// How a run is.
@@ -64,7 +64,7 @@ impl State {
 #[serde(default)]
 pub struct Progress {
     /// What was explored.
-    pub tally: Tally,
+    pub summary: Summary,
     /// Sequences that wait for a worker.
     pub waiting: u64,
     /// Fragments that are given away.

@@ -1,17 +1,17 @@
 //! A worker: takes tasks of any run, explores them, sends what came of it; and controls runs that nobody controls.
 
-use crate::controller::{Done, Task};
 use crate::error::ClusterError;
 use crate::fleet::{self, Beat, Fleet};
-use crate::message::{ResultMessage, TaskMessage, decode, encode};
+use crate::message::{ResultMessage, Returned, Sent, TaskMessage, decode, encode};
 use crate::pull;
-use crate::slot::{Job, Local, MakeWorkshop, Refusal, Slot, Workshop, directory};
+use crate::slot::{Answer, Job, Local, MakeWorkshop, Refusal, Slot, Workshop, directory};
 use crate::spec::{RunId, VERSION};
 use crate::state::Status;
 use crate::steward::Steward;
 use crate::store::{Cluster, Mail, told};
 use async_nats::jetstream::consumer::PullConsumer;
 use async_nats::jetstream::{AckKind, Message};
+use ordain_explore::frontier::{Order, Signals};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -23,7 +23,9 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 /// The longest wait for a task, after which other runs are looked at.
 const WAIT: Duration = Duration::from_millis(250);
-/// How long what is being explored may take to come to its end when the worker leaves.
+/// How long a worker that leaves waits for what it explores to be finished.
+const SOON: Duration = Duration::from_secs(1);
+/// How long explorers may take to end when they are told to.
 const GRACE: Duration = Duration::from_secs(10);
 /// How long a fragment may take beyond its time, many times over.
 const STUCK: Duration = Duration::from_secs(120);
@@ -89,6 +91,7 @@ struct Worker {
     busy: AtomicUsize,
     busy_micros: AtomicU64,
     news: Notify,
+    signals: Arc<Signals>,
     tell: Tell,
 }
 
@@ -99,7 +102,8 @@ pub async fn work(
     mut stop: watch::Receiver<bool>,
     tell: impl Fn(Event) + Send + Sync + 'static,
 ) -> Result<(), ClusterError> {
-    let started = (0..options.parallel).map(|number| Slot::start(number, options.make.clone()));
+    let signals = Arc::new(Signals::default());
+    let started = (0..options.parallel).map(|number| Slot::start(number, options.make.clone(), signals.clone()));
     let slots: Vec<Slot> = started
         .collect::<Result<_, _>>()
         .map_err(|error| ClusterError::Local { what: "start threads to explore with", reason: error.to_string() })?;
@@ -111,6 +115,7 @@ pub async fn work(
         busy: AtomicUsize::new(0),
         busy_micros: AtomicU64::new(0),
         news: Notify::new(),
+        signals: signals.clone(),
         tell: Arc::new(tell),
     });
     let (fleet, _listening) = Fleet::listen(cluster);
@@ -124,6 +129,8 @@ pub async fn work(
     feed(&worker, &slots, &mut exploring, &mut stop, &abandoned).await;
     // From here on the worker leaves: first it stops controlling, then it brings to an end what it explores.
     let _ = left.send(());
+    let _ = timeout(SOON, async { while exploring.join_next().await.is_some() {} }).await;
+    signals.stop.store(true, Relaxed);
     let finished = timeout(GRACE, async { while exploring.join_next().await.is_some() {} }).await.is_ok();
     let _ = abandon.send(true);
     let _ = timeout(Duration::from_secs(2), async { while exploring.join_next().await.is_some() {} }).await;
@@ -391,8 +398,8 @@ async fn handle(
 ) -> bool {
     let (cluster, run) = (&worker.cluster, &local.run);
     let deliveries = message.info().map_or(1, |info| info.delivered.max(1) as u64);
-    let task = match open_task(cluster, run, &message).await {
-        Ok(task) => task,
+    let order = match open_task(cluster, run, &message).await {
+        Ok(order) => order,
         Err(error) => {
             if !error.is_passing() {
                 worker.refuse(run, &error.to_string()).await;
@@ -401,11 +408,11 @@ async fn handle(
             return true;
         }
     };
-    let lease = task.lease;
-    let limit = Duration::from_micros(task.slice_micros).saturating_mul(20).saturating_add(STUCK);
+    let lease = order.task.lease;
+    let limit = Duration::from_micros(order.task.slice).saturating_mul(20).saturating_add(STUCK);
     let (answer, mut answered) = oneshot::channel();
     let started = Instant::now();
-    if jobs.send(Job::Explore { local: local.clone(), task: Box::new(task), answer }).is_err() {
+    if jobs.send(Job::Explore { local: local.clone(), order: Box::new(order), answer }).is_err() {
         let _ = message.ack_with(AckKind::Nak(None)).await;
         return false;
     }
@@ -416,7 +423,7 @@ async fn handle(
         worker.busy_micros.fetch_add(counted.elapsed().as_micros() as u64, Relaxed);
         counted = Instant::now();
     };
-    let result: Result<Done, Refusal> = loop {
+    let result: Answer = loop {
         tokio::select! {
             result = &mut answered => break result.unwrap_or_else(|_| Err(Refusal("the thread that explores is gone".into()))),
             _ = ticks.tick() => {
@@ -436,16 +443,19 @@ async fn handle(
         }
     };
     count();
-    let done = match result {
-        Ok(done) => done,
+    let (done, findings) = match result {
+        Ok(returned) => returned,
         Err(Refusal(reason)) => {
-            worker.refuse(run, &reason).await;
+            // Whoever is told to stop loses what it was doing.
+            if !worker.signals.stop.load(Relaxed) {
+                worker.refuse(run, &reason).await;
+            }
             let _ = message.ack_with(AckKind::Nak(None)).await;
             return true;
         }
     };
     let busy_micros = started.elapsed().as_micros() as u64;
-    let bytes = encode(&done);
+    let bytes = encode(&Returned { done, findings });
     let send = cluster.patiently(|| async {
         let body = cluster.pack(run, bytes.clone()).await?;
         let result = ResultMessage { version: VERSION, lease, body, deliveries, busy_micros };
@@ -468,13 +478,16 @@ async fn handle(
     true
 }
 
-async fn open_task(cluster: &Cluster, run: &RunId, message: &Message) -> Result<Task, ClusterError> {
+async fn open_task(cluster: &Cluster, run: &RunId, message: &Message) -> Result<Order, ClusterError> {
     let tampered = |reason| ClusterError::Tampered { what: "a task".into(), run: run.clone(), reason };
     let envelope: TaskMessage = decode(&message.payload).map_err(tampered)?;
     if envelope.version != VERSION {
         return Err(tampered(format!("it is of version {}", envelope.version)));
     }
     let bytes = cluster.unpack(run, envelope.body, "a task").await?;
-    let task: Task = decode(&bytes).map_err(tampered)?;
-    if task.lease == envelope.lease { Ok(task) } else { Err(tampered("its lease is another one".into())) }
+    let Sent { task, births } = decode(&bytes).map_err(tampered)?;
+    if task.lease != envelope.lease {
+        return Err(tampered("its lease is another one".into()));
+    }
+    Ok(Order { task, births: Arc::new(births) })
 }

@@ -7,14 +7,15 @@ mod server;
 pub use server::Server;
 
 use ordain_cluster::{
-    Access, Cluster, Done, Ending, Explorer, FileSpec, Finding, Kind, Outcome, Refusal, RunId, RunSpec, Submission,
-    Tally, Task, Timing, WorkerOptions, Workshop, attach, submit, work,
+    Access, Cluster, Ending, Explorer, FileSpec, Finding, Kind, Outcome, Refusal, RunId, RunSpec, Submission, Timing, WorkerOptions,
+    Workshop, attach, submit, work,
 };
-use ordain_explore::frontier::{Divisible, Explored, Rule};
+use ordain_explore::frontier::{Divisible, Done, Order, Rule, Signals, explore_fragment};
 use ordain_explore::strategy::{Optimal, Source};
 use ordain_explore::{Target, class_of};
 use ordain_model::End;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -56,8 +57,25 @@ pub struct Closures {
     pub pause: Duration,
 }
 
+/// A target of any type.
+struct Anything(Box<dyn Target>);
+
+impl Target for Anything {
+    fn run(&mut self, plan: &mut ordain_explore::Plan<'_>) {
+        self.0.run(plan);
+    }
+
+    fn execution(&self) -> &ordain_model::Execution {
+        self.0.execution()
+    }
+
+    fn names(&self) -> &ordain_model::Names {
+        self.0.names()
+    }
+}
+
 struct Search {
-    target: Box<dyn Target>,
+    target: Anything,
     rule: Rule,
     most: u64,
     pause: Duration,
@@ -68,40 +86,41 @@ impl Workshop for Closures {
         let text = std::fs::read_to_string(directory.join(&spec.program.name)).map_err(|e| Refusal(e.to_string()))?;
         let numbers: Vec<usize> = text.split(' ').filter_map(|n| n.parse().ok()).collect();
         let [threads, rounds] = numbers[..] else { return Err(Refusal(format!("`{text}` is no program"))) };
-        let target = Box::new(ordain::target(move || counter(threads, rounds)));
+        let target = Anything(Box::new(ordain::target(move || counter(threads, rounds))));
         Ok(Box::new(Search { target, rule: spec.rule, most: self.most, pause: self.pause }))
     }
 }
 
 impl Explorer for Search {
-    fn explore(&mut self, task: &Task) -> Result<Done, Refusal> {
+    fn explore(&mut self, order: &Order, _: &Signals) -> Result<(Done, Vec<Finding>), Refusal> {
         std::thread::sleep(self.pause);
+        let Order { task, births } = order;
         let mut strategy: Box<dyn Divisible> = match self.rule {
             Rule::Optimal => Box::new(Optimal::default()),
             Rule::Source => Box::new(Source::default()),
         };
-        strategy.load(&task.fragment);
-        let (mut tally, mut classes) = (Tally::default(), Vec::new());
-        for _ in 0..self.most {
-            let Some(mut plan) = strategy.plan() else { break };
-            self.target.run(&mut plan);
-            let execution = self.target.execution();
-            if let End::Diverged(divergence) = &execution.end {
-                return Err(Refusal(format!("it diverges: {divergence:?}")));
-            }
-            assert!(!execution.learned, "the program has no long loop");
-            if matches!(execution.end, End::Cut) {
-                tally.blocked += 1;
-            } else {
-                tally.executions += 1;
-                classes.extend(class_of(execution).0.to_le_bytes());
-            }
-            strategy.learn(execution);
+        let (mut classes, mut diverged) = (Vec::new(), None);
+        let most = self.most;
+        let (explored, summary) =
+            explore_fragment(&mut self.target, &mut *strategy, &task.fragment, &mut |target, summary| {
+                let execution = target.execution();
+                if let End::Diverged(divergence) = &execution.end {
+                    diverged = Some(Refusal(format!("it diverges: {divergence:?}")));
+                } else if !matches!(execution.end, End::Cut) {
+                    classes.extend(class_of(execution).0.to_le_bytes());
+                }
+                let over = summary.executions + summary.blocked >= most;
+                if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+        if let Some(refusal) = diverged {
+            return Err(refusal);
         }
-        let explored: Explored = strategy.unload(self.target.execution());
+        // Threads and objects of these programs get the same numbers everywhere.
+        let named: Vec<_> = self.target.names().births(0).collect();
+        assert!(named.iter().zip(births.iter()).all(|(a, b)| a == b), "the names are others");
+        let done = Done { lease: task.lease, explored, names: task.names, births: named[task.names..].to_vec(), summary };
         // What was met goes with the result, so that a test can see that every class counted once.
-        let findings = vec![Finding { key: format!("{}", task.lease), record: classes }];
-        Ok(Done { lease: task.lease, explored, tally, findings })
+        Ok((done, vec![Finding { key: task.lease.to_string(), record: classes }]))
     }
 }
 
@@ -132,7 +151,7 @@ pub fn assert_exact(ending: Ending, expected: u64) -> Outcome {
     let twice = classes.values().filter(|n| **n > 1).count();
     assert_eq!((classes.len() as u64, twice), (expected, 0), "{outcome:?}");
     assert!(outcome.exhausted);
-    assert_eq!(outcome.progress.tally.executions, expected);
+    assert_eq!(outcome.progress.summary.executions, expected);
     *outcome
 }
 

@@ -1,0 +1,20 @@
+//! What a worker explores with: unmodified programs.
+
+use crate::cluster::check_of;
+use ordain_cluster::{Explorer, Kind, Refusal, RunSpec, Workshop};
+use std::path::Path;
+
+/// Makes explorers of unmodified programs.
+pub(crate) struct Programs;
+
+impl Workshop for Programs {
+    fn open(&mut self, spec: &RunSpec, directory: &Path) -> Result<Box<dyn Explorer>, Refusal> {
+        match &spec.kind {
+            Kind::Program => {
+                let check = check_of(spec, directory)?;
+                Err(Refusal(format!("programs such as {} cannot be explored in parts yet", check.launch.program.display())))
+            }
+            Kind::Test { .. } => Err(Refusal("Rust tests cannot be explored on a cluster yet".into())),
+        }
+    }
+}
