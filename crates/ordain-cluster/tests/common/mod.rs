@@ -2,8 +2,10 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod proxy;
 mod server;
 
+pub use proxy::Proxy;
 pub use server::Server;
 
 use ordain_cluster::{
