@@ -33,10 +33,12 @@ struct Weather {
     lost: u64,
     repeated: u64,
     dies: u64,
+    /// The controller dies, and is taken up as it was last kept.
+    forgets: u64,
 }
 
-const FINE: Weather = Weather { lost: 0, repeated: 0, dies: 0 };
-const FOUL: Weather = Weather { lost: 10, repeated: 20, dies: 10 };
+const FINE: Weather = Weather { lost: 0, repeated: 0, dies: 0, forgets: 0 };
+const FOUL: Weather = Weather { lost: 10, repeated: 20, dies: 10, forgets: 2 };
 
 /// What a worker sends back.
 #[derive(Clone)]
@@ -85,7 +87,7 @@ impl Simulated {
 }
 
 /// What a divided search has done.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Divided {
     classes: BTreeMap<Class, u64>,
     blocked: u64,
@@ -102,10 +104,22 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided
     let mut messages: Vec<Message> = Vec::new();
     let mut lost: Vec<u64> = Vec::new();
     let mut divided = Divided::default();
+    let mut kept: Option<(Vec<u8>, Divided)> = None;
     for _ in 0..2_000_000 {
         if controller.is_finished() {
             divided.blocked = controller.total().blocked;
             return divided;
+        }
+        if rng.chance(weather.forgets) {
+            if let Some((bytes, then)) = &kept {
+                controller = postcard::from_bytes(bytes).expect("what was kept");
+                assert!(controller.is_intact(), "what was kept fits together");
+                controller.take_over();
+                divided = then.clone();
+                kept = Some((postcard::to_allocvec(&controller).expect("bytes"), divided.clone()));
+            }
+        } else if rng.chance(weather.forgets) {
+            kept = Some((postcard::to_allocvec(&controller).expect("bytes"), divided.clone()));
         }
         match rng.below(4) {
             0 if assigned.len() < workers => {

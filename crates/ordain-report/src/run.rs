@@ -76,6 +76,13 @@ impl Estimate {
         Self { log10: log10(ln), low: log10(low), high: log10(high), done }
     }
 
+    /// The same of a search of which so much is done, and something left.
+    pub fn with_done(self, done: u64) -> Self {
+        let least = (done as f64 + 1.0).log10();
+        let Self { log10, low, high, .. } = self;
+        Self { log10: log10.max(least), low: low.max(least), high: high.max(least), done }
+    }
+
     /// The share that is explored, as a logarithm to base 10: the best guess, and the ends of its interval.
     pub fn share(&self) -> (f64, f64, f64) {
         let done = (self.done.max(1) as f64).log10();

@@ -1,5 +1,9 @@
 //! Checks: explore the schedules of a closure.
 
+mod parallel;
+
+pub use parallel::ParallelCheck;
+
 use crate::conduct::Conductor;
 use crate::finding::{self, Finding, FindingKind};
 use crate::record;
@@ -504,6 +508,7 @@ impl Run<'_> {
             threads: 0,
             depth: 0,
             failing: 0,
+            workers: 1,
             findings: Vec::new(),
             elapsed: Duration::ZERO,
             spun: false,

@@ -54,7 +54,7 @@ pub mod time;
 
 #[doc(hidden)]
 pub use check::target;
-pub use check::{Check, Strategy, check};
+pub use check::{Check, ParallelCheck, Strategy, check};
 pub use finding::{Finding, FindingKind};
 /// Makes a function a test that checks it: every inequivalent schedule of its body is explored.
 ///

@@ -28,6 +28,8 @@ pub struct Report {
     pub depth: usize,
     /// Executions that misbehaved.
     pub failing: u64,
+    /// How many workers explored at the same time.
+    pub workers: usize,
     /// The findings, one of each kind and place.
     pub findings: Vec<Finding>,
     /// How long it took.

@@ -157,6 +157,11 @@ impl Controller {
     /// Takes in what a worker has done.
     pub fn accept(&mut self, done: Done) -> Accepted {
         let Done { lease, explored, names, births, summary } = done;
+        if !self.frontier.has_lease(lease) {
+            // Only what holds whoever found it is of use; its names may be those of another time.
+            let explored = Explored { loops: explored.loops, mistaken: explored.mistaken, ..Explored::default() };
+            return self.take(lease, explored, &summary);
+        }
         let Some(renaming) = self.lexicon.learn(names, &births) else {
             self.frontier.release(lease);
             return Accepted::Malformed;
@@ -166,11 +171,15 @@ impl Controller {
             self.frontier.release(lease);
             return Accepted::Malformed;
         };
+        self.take(lease, explored, &summary)
+    }
+
+    fn take(&mut self, lease: u64, explored: Explored, summary: &Summary) -> Accepted {
         let accepted = self.frontier.accept(lease, explored);
         match accepted {
             Accepted::Counts => {
                 self.results += 1;
-                self.total.add(&summary);
+                self.total.add(summary);
             }
             Accepted::Restarted => {
                 let Summary { steps, threads, depth, .. } = self.total;
@@ -190,6 +199,12 @@ impl Controller {
     /// Nobody works any more: all that is assigned waits again.
     pub fn release_all(&mut self) {
         self.frontier.release_all();
+    }
+
+    /// It was kept as bytes, and whoever had it is gone. What workers do that got their tasks from then on must not be mixed up with what
+    /// comes now, so it must be kept again before it gives out tasks.
+    pub fn take_over(&mut self) {
+        self.frontier.take_over();
     }
 
     /// Whether it can be what it says: for one that was kept as bytes.

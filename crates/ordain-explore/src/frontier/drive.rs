@@ -23,7 +23,7 @@ pub struct Order {
 /// What workers should know while they explore.
 #[derive(Default)]
 pub struct Signals {
-    /// End at once; what was done since the last result is lost.
+    /// The search is over: come back with what was done.
     pub stop: AtomicBool,
     /// How many have nothing to do: give back what is left soon.
     pub hungry: AtomicUsize,
@@ -54,7 +54,7 @@ pub type Hire<'a, W> = Box<dyn FnOnce() -> W + Send + 'a>;
 
 type Told<E> = (usize, u64, Result<(Done, E), String>);
 
-/// Lets workers explore until nothing is left or `hear` breaks off. The search has gone on before for `before`.
+/// Lets workers explore until nothing is left or `hear` breaks off; then what they are doing is brought home. The search has gone on before for `before`.
 pub fn drive<W: Worker>(
     controller: &mut Controller,
     workers: Vec<Hire<'_, W>>,
@@ -80,6 +80,10 @@ pub fn drive<W: Worker>(
         lead(controller, &orders, &told, &signals, before, tick, hear);
         signals.stop.store(true, Relaxed);
         drop(orders);
+        while let Ok((worker, lease, result)) = told.recv() {
+            // It is over already.
+            let _ = bring_home(controller, worker, lease, result, hear);
+        }
     });
     controller.release_all();
     debug_assert!(count > 0, "nobody works");
@@ -139,22 +143,8 @@ fn lead<E>(
         };
         if let Some((worker, lease, result)) = told {
             idle.push(worker);
-            match result {
-                Ok((done, extra)) => {
-                    if hear(controller, Drive::Result(worker, extra)).is_break() {
-                        return;
-                    }
-                    let accepted = controller.accept(done);
-                    if hear(controller, Drive::Accepted(accepted)).is_break() {
-                        return;
-                    }
-                }
-                Err(why) => {
-                    controller.release(lease);
-                    if hear(controller, Drive::Lost(worker, why)).is_break() {
-                        return;
-                    }
-                }
+            if bring_home(controller, worker, lease, result, hear).is_break() {
+                return;
             }
         }
         if ticked.elapsed() >= tick {
@@ -162,6 +152,28 @@ fn lead<E>(
             if hear(controller, Drive::Tick).is_break() {
                 return;
             }
+        }
+    }
+}
+
+/// Takes in what a worker has done, or that it was lost.
+fn bring_home<E>(
+    controller: &mut Controller,
+    worker: usize,
+    lease: u64,
+    result: Result<(Done, E), String>,
+    hear: &mut dyn FnMut(&mut Controller, Drive<E>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    match result {
+        Ok((done, extra)) => {
+            let over = hear(controller, Drive::Result(worker, extra));
+            let accepted = controller.accept(done);
+            let over_now = hear(controller, Drive::Accepted(accepted));
+            if over.is_break() { over } else { over_now }
+        }
+        Err(why) => {
+            controller.release(lease);
+            hear(controller, Drive::Lost(worker, why))
         }
     }
 }

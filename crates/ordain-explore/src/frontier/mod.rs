@@ -23,7 +23,7 @@ use crate::plan::Target;
 use crate::search::{Strategy, Summary, search};
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
-use ordain_model::{Execution, Footprint, Operation, Site, Transition};
+use ordain_model::{End, Execution, Footprint, Operation, Site, Transition};
 
 /// What a twig of a fragment is to the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +119,9 @@ pub fn explore_fragment<T: Target>(
         let broken = observe(target, summary);
         if restarted { ControlFlow::Break(()) } else { broken }
     });
-    // What rests on a wrong assumption about a loop is not worth telling.
-    let explored = if restarted { Explored::default() } else { strategy.unload(target.execution()) };
+    // What rests on a wrong assumption about a loop is not worth telling, and of a departure nothing was learned.
+    let diverged = matches!(target.execution().end, End::Diverged(_));
+    let explored = if restarted || diverged { Explored::default() } else { strategy.unload(target.execution()) };
     (explored, summary)
 }
 

@@ -212,6 +212,17 @@ impl Frontier {
             && self.leases.values().flatten().all(busy)
     }
 
+    /// Whether a lease is out.
+    pub(super) fn has_lease(&self, lease: u64) -> bool {
+        self.leases.contains_key(&lease)
+    }
+
+    /// Releases everything, and gives leases from now on that nobody has had.
+    pub(super) fn take_over(&mut self) {
+        self.release_all();
+        self.next_lease = ((self.next_lease >> 32) + 1) << 32;
+    }
+
     /// The leases that are out.
     pub(super) fn leases(&self) -> impl Iterator<Item = u64> + '_ {
         self.leases.keys().copied()

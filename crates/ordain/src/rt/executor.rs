@@ -4,7 +4,10 @@ use super::{panics, watchdog};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use ordain_explore::{Plan, Target};
-use ordain_model::{Arbiter, Execution, Names, ObjectId, ObjectKind, Operation, Options, Outcome, Site, ThreadId};
+use ordain_model::names::Birth;
+use ordain_model::{
+    Arbiter, Execution, Named, Names, ObjectId, ObjectKind, Operation, Options, Outcome, Site, ThreadId,
+};
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -385,6 +388,36 @@ impl Executor {
         self.runtime.arbiter.names_mut()
     }
 
+    /// Takes over the names of threads and objects from elsewhere, all of them in order; false if a number means something else here.
+    pub(crate) fn take_over(&mut self, births: &[Named]) -> bool {
+        if !self.runtime.arbiter.names_mut().agree(births) {
+            return false;
+        }
+        for (number, birth, _) in births {
+            if let Birth::External { key, .. } = birth {
+                self.runtime.externals.entry(*key).or_insert((ObjectId(*number as u32), 0));
+            }
+        }
+        true
+    }
+
+    /// Whether the program uses an object that was made outside and whose value all OS threads share. Those of atomics start afresh in
+    /// each execution.
+    pub(crate) fn shares_values(&self) -> bool {
+        let names = self.runtime.arbiter.names();
+        self.runtime.externals.values().any(|(object, _)| names.kind(*object) != ObjectKind::Atomic)
+    }
+
+    /// Knows of a loop that is long.
+    pub(crate) fn know_long_loop(&mut self, site: Site) {
+        self.runtime.arbiter.know_long_loop(site);
+    }
+
+    /// The loops that are known to be long.
+    pub(crate) fn long_loops(&self) -> &[Site] {
+        self.runtime.arbiter.long_loops()
+    }
+
     /// Panics of the last execution, in order.
     pub(crate) fn panics(&self) -> &[Panicked] {
         &self.runtime.panics
@@ -444,6 +477,7 @@ impl Target for Executor {
         runtime.arbiter.begin();
         let program = self.program.clone();
         runtime.prepare(ThreadId::MAIN, None, None, Box::new(move || program()));
+        runtime.watched.runs.store(true, Ordering::Relaxed);
         RUNTIME.set(Some(NonNull::from(runtime)));
         ACTIVE.set(true);
         with(|rt| rt.next = Some(ThreadId::MAIN));
@@ -452,6 +486,7 @@ impl Target for Executor {
         }
         Self::tear_down();
         RUNTIME.set(None);
+        self.runtime.watched.runs.store(false, Ordering::Relaxed);
         self.runtime.plan = None;
     }
 

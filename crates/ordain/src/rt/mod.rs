@@ -18,7 +18,6 @@ use std::panic::Location;
 pub(crate) use executor::{Executor, Panicked};
 pub(crate) use object::Object;
 pub(crate) use panics::install_hook;
-pub(crate) use watchdog::Undisturbed;
 
 use executor::{ACTIVE, with};
 

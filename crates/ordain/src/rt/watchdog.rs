@@ -4,7 +4,7 @@
 //! holds, blocks the check for ever. Nothing can be unwound then; what can be done is to say so. A thread of its own looks
 //! at the steps made and at the processor time used: if neither grows for a while, it tells and ends the process.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ const INTERVAL: Duration = Duration::from_millis(500);
 pub(super) struct Watched {
     /// The OS thread of the check, as the kernel knows it.
     os_thread: u64,
+    /// Whether an execution runs: between executions it may wait for as long as it takes.
+    pub(super) runs: AtomicBool,
     /// Grows with every switch of threads and every execution.
     beats: AtomicU64,
     /// Where the last step was announced, for the message.
@@ -37,35 +39,15 @@ fn watched() -> std::sync::MutexGuard<'static, Vec<Arc<Watched>>> {
     WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// OS threads that wait on purpose, outside of any execution.
-static WAITING: Mutex<Vec<u64>> = Mutex::new(Vec::new());
-
-fn waiting() -> std::sync::MutexGuard<'static, Vec<u64>> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// While it lives, the calling OS thread may wait for as long as it takes.
-pub(crate) struct Undisturbed(u64);
-
-impl Undisturbed {
-    /// Begins.
-    pub(crate) fn begin() -> Self {
-        let os_thread = own_os_thread();
-        waiting().push(os_thread);
-        Self(os_thread)
-    }
-}
-
-impl Drop for Undisturbed {
-    fn drop(&mut self) {
-        waiting().retain(|os_thread| *os_thread != self.0);
-    }
-}
-
 /// Begins to watch the calling OS thread.
 pub(super) fn watch() -> Arc<Watched> {
     let os_thread = own_os_thread();
-    let entry = Arc::new(Watched { os_thread, beats: AtomicU64::new(0), last_site: AtomicU64::new(0) });
+    let entry = Arc::new(Watched {
+        os_thread,
+        runs: AtomicBool::new(false),
+        beats: AtomicU64::new(0),
+        last_site: AtomicU64::new(0),
+    });
     watched().push(entry.clone());
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
@@ -109,7 +91,7 @@ fn look() {
                 seen.push((entry, beats, time, 0));
                 continue;
             };
-            let idle = known.1 == beats && known.2 == time && !waiting().contains(&entry.os_thread);
+            let idle = known.1 == beats && known.2 == time && entry.runs.load(Ordering::Relaxed);
             (known.1, known.2, known.3) = (beats, time, if idle { known.3 + 1 } else { 0 });
             if INTERVAL * known.3 >= PATIENCE {
                 tell_and_end(&entry);

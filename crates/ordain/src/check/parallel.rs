@@ -1,0 +1,392 @@
+//! Checks with several workers: each explores parts of the search on a thread of its own.
+//!
+//! Every worker has its own executions and names; the thread of the check keeps the controller and confirms what workers notice.
+
+use super::{Check, DEFAULT_SAMPLES, MOST_FINDINGS, Noticed, Run, Watch, forecast};
+use crate::record;
+use crate::replay;
+use crate::report::{Report, Verdict};
+use crate::rt::{self, Executor};
+use ordain_explore::estimate::{Effort, Foresight};
+use ordain_explore::frontier::{
+    Accepted, Controller, Divisible, Done, Drive, Hire, Order, Pace, Signals, Worker, drive, explore_fragment,
+};
+use ordain_explore::strategy::{Kind, Optimal};
+use ordain_explore::{Planned, Strategy as _, Summary, Target, search};
+use ordain_model::{Names, ThreadId, Transition};
+use ordain_report::Estimate;
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Executions that a sampler makes with one seed.
+const CHUNK: u64 = 256;
+/// A worker gives back what is left after this part of its time if others have nothing to do.
+const HUNGRY: u64 = 4;
+
+/// Why a program is explored by one worker.
+const SHARED: &str = "it uses locks or channels that were made outside";
+
+/// A check with several workers: made by [`Check::workers`].
+#[derive(Clone, Debug)]
+#[must_use = "a check does nothing until it is run"]
+pub struct ParallelCheck {
+    check: Check,
+    workers: usize,
+}
+
+impl Check {
+    /// Explores with so many workers at the same time, each on a thread of its own; zero is one for each core. No class is explored twice,
+    /// and none is left out, however many they are. `optimal`, `source` and `portfolio` are divided, samplers share the seeds; other
+    /// strategies and bounds use one worker.
+    ///
+    /// The workers run the program at the same time, so it must be `Send` and `Sync`. A program that uses locks or channels made outside of it
+    /// (statics, or captured by the closure) is explored by one worker, because all would share their values.
+    ///
+    /// ```
+    /// let report = ordain::Check::new().workers(2).run(|| {
+    ///     // the program
+    /// });
+    /// # assert_eq!(report.executions, 1);
+    /// ```
+    pub fn workers(self, workers: usize) -> ParallelCheck {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        ParallelCheck { check: self, workers: if workers == 0 { cores() } else { workers } }
+    }
+}
+
+impl ParallelCheck {
+    /// Runs the check.
+    ///
+    /// # Panics
+    /// If it is called inside a check, or with options that contradict each other.
+    #[track_caller]
+    pub fn run(self, program: impl Fn() + Send + Sync + 'static) -> Report {
+        let Self { check, workers } = self;
+        let strategy = check.effective_strategy();
+        let divisible = check.bound.is_none() && (strategy.samples() || strategy.rule().is_some());
+        let name = check.effective_name();
+        let led = replay::requested(&name).is_some() || crate::conduct::is_conducted();
+        if workers <= 1 || !divisible || led || rt::active() || check.exploration_trace.is_some() {
+            return check.run(program);
+        }
+        rt::install_hook();
+        let program: Arc<dyn Fn() + Send + Sync> = Arc::new(program);
+        let executor = check.executor(&program);
+        let run = Run { check: &check, name, strategy, executor, started: Instant::now() };
+        run.explore_in_parallel(&program, workers)
+    }
+}
+
+impl Check {
+    fn executor(&self, program: &Arc<dyn Fn() + Send + Sync>) -> Executor {
+        let program = program.clone();
+        Executor::new(self.options, self.stack_size, Rc::new(move || program()))
+    }
+}
+
+/// What workers share.
+struct Common<'a> {
+    check: &'a Check,
+    strategy: Kind,
+    program: &'a Arc<dyn Fn() + Send + Sync>,
+    /// Executions that were made, and how many may be.
+    runs: AtomicU64,
+    most: u64,
+    deadline: Option<Instant>,
+}
+
+impl Common<'_> {
+    /// Counts an execution; true if it was the last that may be made.
+    fn is_over(&self) -> bool {
+        self.runs.fetch_add(1, Relaxed) + 1 >= self.most || self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+}
+
+/// What an execution of a worker showed: its threads are known by their places in the tree of births.
+struct Heard {
+    noticed: Option<(Noticed, Vec<Vec<u32>>)>,
+    failing: u64,
+    spun: bool,
+}
+
+/// Whose child is whose child, from main on.
+fn lineage(names: &Names, mut thread: ThreadId) -> Vec<u32> {
+    let mut path = Vec::new();
+    while let Some((parent, number)) = names.birth(thread) {
+        path.push(number - 1);
+        thread = parent;
+    }
+    path.reverse();
+    path
+}
+
+/// The schedule of what was noticed elsewhere, with the numbers that threads have here.
+fn at_home(executor: &mut Executor, (noticed, lineages): (Noticed, Vec<Vec<u32>>)) -> Noticed {
+    let names = executor.names_mut();
+    let prefix = noticed.prefix.iter().zip(&lineages).map(|(planned, lineage)| {
+        let thread = lineage.iter().fold(ThreadId::MAIN, |thread, number| names.child(thread, *number));
+        Planned { transition: Transition { thread, ..planned.transition }, op: None }
+    });
+    let prefix = prefix.collect();
+    Noticed { prefix, ..noticed }
+}
+
+/// One that explores.
+struct Crew<'a> {
+    common: &'a Common<'a>,
+    executor: Executor,
+    strategy: Option<Box<dyn Divisible>>,
+    /// What was told already.
+    told: Vec<(ordain_report::Kind, String)>,
+}
+
+impl<'a> Crew<'a> {
+    fn new(common: &'a Common<'a>, number: u64) -> Self {
+        let strategy = common.strategy.make_divisible(common.check.seed.wrapping_add(number));
+        Self { common, executor: common.check.executor(common.program), strategy, told: Vec::new() }
+    }
+
+    /// Lets `explore` go on until something is new.
+    fn watch<R>(
+        &mut self,
+        mut explore: impl FnMut(&mut Watch<'_>, &mut dyn FnMut(&mut Watch<'_>) -> ControlFlow<()>) -> R,
+    ) -> (R, Heard) {
+        let found = RefCell::new(None);
+        let mut heard = Heard { noticed: None, failing: 0, spun: false };
+        let Self { executor, told, common, .. } = self;
+        let mut watch = Watch { target: executor, races: Vec::new(), found: &found };
+        let result = explore(&mut watch, &mut |target| {
+            heard.spun |= target.execution().spin_held;
+            let over = common.is_over();
+            let Some(noticed) = found.take() else {
+                return if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+            };
+            heard.failing += 1;
+            if told.iter().any(|(kind, place)| *kind == noticed.kind && *place == noticed.place) {
+                return if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+            }
+            told.push((noticed.kind, noticed.place.clone()));
+            let lineages = noticed.prefix.iter().map(|p| lineage(target.names(), p.transition.thread)).collect();
+            heard.noticed = Some((noticed, lineages));
+            ControlFlow::Break(())
+        });
+        (result, heard)
+    }
+}
+
+impl Worker for Crew<'_> {
+    type Extra = Heard;
+
+    fn explore(&mut self, order: &Order, signals: &Signals) -> Result<(Done, Heard), String> {
+        let task = &order.task;
+        if !self.executor.take_over(&order.births) {
+            self.executor = self.common.check.executor(self.common.program);
+            if !self.executor.take_over(&order.births) {
+                return Err("the names of threads and objects cannot be taken over".into());
+            }
+        }
+        for site in &task.loops {
+            self.executor.know_long_loop(*site);
+        }
+        let Some(mut strategy) = self.strategy.take() else { return Err("the strategy cannot be divided".into()) };
+        let (begun, slice) = (Instant::now(), Duration::from_micros(task.slice));
+        let patience = slice / HUNGRY as u32;
+        let ((mut explored, summary), heard) = self.watch(|watch, look| {
+            explore_fragment(watch, &mut *strategy, &task.fragment, &mut |target, _| {
+                let looked = look(target);
+                let time = begun.elapsed();
+                let hungry = signals.hungry.load(Relaxed) > 0 && time >= patience;
+                let over = time >= slice || hungry || signals.stop.load(Relaxed);
+                if over { ControlFlow::Break(()) } else { looked }
+            })
+        });
+        self.strategy = Some(strategy);
+        if self.executor.shares_values() {
+            return Err(SHARED.into());
+        }
+        explored.loops = self.executor.long_loops().to_vec();
+        let births = self.executor.names().births(task.names).collect();
+        Ok((Done { lease: task.lease, explored, names: task.names, births, summary }, heard))
+    }
+}
+
+impl Run<'_> {
+    fn explore_in_parallel(mut self, program: &Arc<dyn Fn() + Send + Sync>, workers: usize) -> Report {
+        let (strategy, check) = (self.strategy, self.check);
+        let unlimited = check.max_executions.is_none() && check.max_time.is_none();
+        let most = match check.max_executions {
+            None if unlimited && strategy.samples() => DEFAULT_SAMPLES,
+            most => most.unwrap_or(u64::MAX),
+        };
+        let mut report = self.empty_report();
+        report.workers = workers;
+        if most == 0 {
+            return report;
+        }
+        if let Some(noticed) = self.try_twice() {
+            report.executions = 2;
+            report.failing = 1;
+            report.findings.push(self.describe(noticed, 1, &[], None));
+            report.verdict = Verdict::Finding;
+            report.elapsed = self.started.elapsed();
+            return report;
+        }
+        if self.executor.shares_values() {
+            return self.explore(None);
+        }
+        let deadline = check.max_time.map(|most| self.started + most);
+        let common = Common { check, strategy, program, runs: AtomicU64::new(0), most, deadline };
+        let total = match strategy.rule() {
+            Some(rule) => {
+                let mut controller = Controller::new(rule, Pace::LOCAL);
+                if self.lead(&mut controller, &common, workers, &mut report).is_break() {
+                    // Only now it showed that workers are in each other's way.
+                    return self.explore(None);
+                }
+                controller.total()
+            }
+            None => match self.sample(&common, workers, &mut report) {
+                Some(total) => total,
+                None => return self.explore(None),
+            },
+        };
+        (report.executions, report.blocked, report.steps) = (total.executions, total.blocked, total.steps);
+        (report.threads, report.depth) = (total.threads, total.depth);
+        let verified = total.exhausted && !strategy.samples();
+        if verified {
+            let all = (total.executions as f64).ln();
+            report.estimate = Some(Estimate::from_ln(all, all, all, total.executions));
+        } else if report.findings.is_empty() && !strategy.samples() {
+            self.look_from_the_beginning(&total, &mut report);
+        }
+        report.verdict = match () {
+            () if !report.findings.is_empty() => Verdict::Finding,
+            () if verified => Verdict::Verified,
+            () => Verdict::NoFinding,
+        };
+        report.elapsed = self.started.elapsed();
+        if let Some(directory) = check.directory.as_deref().filter(|_| !report.findings.is_empty()) {
+            record::keep(&record::run(&report, total.exhausted, false, Vec::new(), Vec::new()), directory);
+        }
+        report
+    }
+
+    /// Leads workers through a search that is divided.
+    fn lead(
+        &mut self,
+        controller: &mut Controller,
+        common: &Common<'_>,
+        workers: usize,
+        report: &mut Report,
+    ) -> ControlFlow<()> {
+        let hire = |number: usize| -> Hire<'_, Crew<'_>> { Box::new(move || Crew::new(common, number as u64)) };
+        let crew = (0..workers).map(hire).collect();
+        let (mut stop, mut lost) = (false, false);
+        drive(controller, crew, Duration::ZERO, Duration::from_millis(100), &mut |_, told| {
+            let accepted = !matches!(told, Drive::Result(..));
+            match told {
+                // At the end others may have noticed something too.
+                Drive::Result(_, heard) if stop || lost => report.failing += heard.failing,
+                Drive::Result(_, heard) => stop |= self.hear(heard, report).is_break(),
+                // What has begun again may be found again.
+                Drive::Accepted(Accepted::Restarted) if report.findings.is_empty() => report.failing = 0,
+                Drive::Lost(..) => {
+                    lost = true;
+                    return ControlFlow::Break(());
+                }
+                Drive::Accepted(_) | Drive::Tick => {}
+            }
+            // What the last result was about counts, so it is taken in before the end.
+            let over = common.runs.load(Relaxed) >= common.most || common.deadline.is_some_and(|d| Instant::now() >= d);
+            if accepted && (stop || over) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if lost { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Takes in what a worker noticed; breaks off if the check is over with it.
+    fn hear(&mut self, heard: Heard, report: &mut Report) -> ControlFlow<()> {
+        report.spun |= heard.spun;
+        report.failing += heard.failing;
+        let Some(noticed) = heard.noticed else { return ControlFlow::Continue(()) };
+        let noticed = at_home(&mut self.executor, noticed);
+        let invalid = matches!(noticed.kind, ordain_report::Kind::Nondeterminism);
+        let new = !report.findings.iter().any(|f| f.is_like(&noticed));
+        if new && report.findings.len() < MOST_FINDINGS {
+            let finding = self.confirm(noticed, report.findings.len() + 1);
+            report.findings.push(finding);
+        }
+        if invalid || !self.check.keep_going { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Lets workers sample, each with seeds of its own. `None` if they are in each other's way.
+    fn sample(&mut self, common: &Common<'_>, workers: usize, report: &mut Report) -> Option<Summary> {
+        let chunks = AtomicU64::new(0);
+        let total = Mutex::new(Summary::default());
+        let signals = Signals::default();
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            for number in 0..workers as u64 {
+                let (chunks, total, signals, tell) = (&chunks, &total, &signals, tell.clone());
+                scope.spawn(move || {
+                    let mut crew = Crew::new(common, number);
+                    while !signals.stop.load(Relaxed) && common.runs.load(Relaxed) < common.most {
+                        let seed =
+                            common.check.seed.wrapping_add(chunks.fetch_add(1, Relaxed).wrapping_mul(0x9e37_79b9));
+                        let mut strategy = common.strategy.make(seed, common.check.pct_depth);
+                        let (summary, heard) = crew.watch(|watch, look| {
+                            search(watch, &mut *strategy, &mut |target, summary| {
+                                let looked = look(target);
+                                let over = summary.executions >= CHUNK || signals.stop.load(Relaxed);
+                                if over { ControlFlow::Break(()) } else { looked }
+                            })
+                        });
+                        total.lock().unwrap_or_else(std::sync::PoisonError::into_inner).add(&summary);
+                        let over = common.deadline.is_some_and(|d| Instant::now() >= d);
+                        let heard = if crew.executor.shares_values() { None } else { Some(heard) };
+                        if tell.send(heard).is_err() || over {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(tell);
+            let mut apart = true;
+            while let Ok(heard) = told.recv() {
+                apart &= heard.is_some();
+                let over = match heard {
+                    Some(heard) if apart => self.hear(heard, report).is_break(),
+                    _ => true,
+                };
+                if over {
+                    signals.stop.store(true, Relaxed);
+                }
+            }
+            apart.then(|| *total.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        })
+    }
+
+    /// Estimates how much there is in all: workers know only their parts.
+    fn look_from_the_beginning(&mut self, total: &Summary, report: &mut Report) {
+        let found = RefCell::new(None);
+        let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
+        let mut strategy = Optimal::default();
+        let Some(mut plan) = strategy.plan() else { return };
+        watch.run(&mut plan);
+        strategy.learn(watch.execution());
+        let mut one = Summary { executions: 1, ..Summary::default() };
+        let effort = Effort::at_the_end(total.executions, total.steps);
+        forecast(&mut Foresight::default(), &mut watch, &mut strategy, &mut one, effort, report);
+        // Every second execution of a portfolio is a sample.
+        let done = if self.strategy == Kind::Portfolio { total.executions.div_ceil(2) } else { total.executions };
+        report.estimate = report.estimate.map(|e| e.with_done(done));
+        if let Some(noticed) = found.into_inner() {
+            report.failing += 1;
+            let finding = self.confirm(noticed, 1);
+            report.findings.push(finding);
+        }
+    }
+}
