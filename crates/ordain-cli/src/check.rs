@@ -121,6 +121,9 @@ pub(crate) struct Arguments {
     /// Let the workers of a cluster explore: the NATS server, such as nats://host:4222
     #[arg(long, value_name = "URL", help_heading = "Cluster")]
     cluster: Option<String>,
+    /// The program is a Rust test binary: explore the check of this test
+    #[arg(long, value_name = "NAME", requires = "cluster", conflicts_with = "attach", help_heading = "Cluster")]
+    test: Option<String>,
     /// Submit the check and leave
     #[arg(long, requires = "cluster", help_heading = "Cluster")]
     detach: bool,
@@ -181,7 +184,7 @@ fn run_on_cluster(arguments: &Arguments, url: &str) -> Result<Outcome, Problem> 
         Some(run) => cluster::check(&watch, &Subject::Attach(RunId::parse(run)?)),
         None => {
             let check = prepare(arguments)?;
-            cluster::check(&watch, &Subject::Submit { check: &check, detach: arguments.detach })
+            cluster::check(&watch, &Subject::Submit { check: &check, test: arguments.test.as_deref(), detach: arguments.detach })
         }
     }
 }

@@ -1,10 +1,12 @@
-//! What a worker explores with: unmodified programs.
+//! What a worker explores with: unmodified programs, and tests of Rust test binaries.
+
+mod test;
 
 use crate::cluster::check_of;
 use ordain_cluster::{Explorer, Kind, Refusal, RunSpec, Workshop};
 use std::path::Path;
 
-/// Makes explorers of unmodified programs.
+/// Makes explorers of programs and tests.
 pub(crate) struct Programs;
 
 impl Workshop for Programs {
@@ -14,7 +16,7 @@ impl Workshop for Programs {
                 let check = check_of(spec, directory)?;
                 Err(Refusal(format!("programs such as {} cannot be explored in parts yet", check.launch.program.display())))
             }
-            Kind::Test { .. } => Err(Refusal("Rust tests cannot be explored on a cluster yet".into())),
+            Kind::Test { name } => Ok(Box::new(test::Test::open(spec, name, directory)?)),
         }
     }
 }

@@ -188,11 +188,16 @@ pub async fn forget(cluster: &Cluster, run: &RunId) -> Result<(), ClusterError> 
 pub async fn list(cluster: &Cluster) -> Result<Vec<Listed>, ClusterError> {
     let mut runs = Vec::new();
     for run in cluster.runs().await? {
-        // It may have been removed meanwhile.
-        if let Some((state, _)) = cluster.state(&run).await? {
-            let spec = cluster.spec(&run).await.ok();
-            runs.push(Listed { run, state, spec });
-        }
+        let state = match cluster.state(&run).await {
+            Ok(Some((state, _))) => state,
+            // It has been removed meanwhile.
+            Ok(None) => continue,
+            Err(error) if error.is_passing() => return Err(error),
+            // One that cannot be read must not hide the others.
+            Err(error) => State { status: Status::Failed { reason: error.to_string() }, ..State::new(None) },
+        };
+        let spec = cluster.spec(&run).await.ok();
+        runs.push(Listed { run, state, spec });
     }
     runs.sort_by_key(|listed| (listed.state.status != Status::Running, listed.run.clone()));
     Ok(runs)
@@ -201,8 +206,12 @@ pub async fn list(cluster: &Cluster) -> Result<Vec<Listed>, ClusterError> {
 /// Ends a run and removes everything of it.
 pub async fn cancel(cluster: &Cluster, run: &RunId) -> Result<(), ClusterError> {
     loop {
-        let Some((mut state, revision)) = cluster.state(run).await? else {
-            return Err(ClusterError::NoRun { run: run.to_string() });
+        let (mut state, revision) = match cluster.state(run).await {
+            Ok(Some(found)) => found,
+            Ok(None) => return Err(ClusterError::NoRun { run: run.to_string() }),
+            // Nobody controls what cannot be read.
+            Err(ClusterError::Tampered { .. }) => break,
+            Err(error) => return Err(error),
         };
         if state.status != Status::Running {
             break;

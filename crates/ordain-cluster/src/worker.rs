@@ -288,7 +288,10 @@ impl Worker {
     /// Takes no more tasks of a run, and says why.
     async fn refuse(&self, run: &RunId, reason: &str) {
         let reason: String = reason.chars().take(2_000).collect();
-        self.known().insert(run.clone(), Known::Refused);
+        if let Some(Known::Refused) = self.known().insert(run.clone(), Known::Refused) {
+            // Another slot has said so.
+            return;
+        }
         (self.tell)(Event::Refused(run.clone(), reason.clone()));
         let told = self.cluster.patiently(|| self.cluster.refuse(run, &self.cluster.id, &reason));
         if let Err(error) = told.await {

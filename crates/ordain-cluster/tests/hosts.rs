@@ -60,8 +60,8 @@ fn processes_may_be_killed_or_frozen() {
     processes.push(Process::here(&url));
     wait_for(&url, &run, |state| state.progress.results >= 50);
     processes[0].signal("-CONT");
-    let outcome = assert_exact(watcher.join(), orders(3, 3));
-    assert!(outcome.progress.redeliveries > 0, "{outcome:?}");
+    let progress = assert_exact(watcher.join(), orders(3, 3));
+    assert!(progress.redeliveries > 0, "{progress:?}");
 }
 
 #[test]
@@ -79,8 +79,8 @@ fn a_controller_that_was_cut_off_cannot_come_back() {
     wait_for(&url, &run, |state| state.progress.results >= 24);
     // It still believes that it is the controller, and has results to save.
     proxy.cut(false);
-    let outcome = assert_exact(watcher.join(), orders(3, 3));
-    assert_eq!(outcome.progress.takeovers, 1, "{outcome:?}");
+    let progress = assert_exact(watcher.join(), orders(3, 3));
+    assert_eq!(progress.takeovers, 1, "{progress:?}");
     workers.into_iter().for_each(Part::stop);
 }
 

@@ -25,10 +25,10 @@ fn four_workers_explore_everything_once() {
     let run = submitted(&url, &closure(3, 3));
     let watcher = watcher(&url, &run);
     let workers = fleet(&url, QUICK);
-    let outcome = assert_exact(watcher.join(), orders(3, 3));
-    assert!(outcome.progress.results > 10, "{outcome:?}");
-    assert_eq!(outcome.progress.stale, 0);
-    assert!(outcome.progress.utilisation() > 0.0);
+    let progress = assert_exact(watcher.join(), orders(3, 3));
+    assert!(progress.results > 10, "{progress:?}");
+    assert_eq!(progress.stale, 0);
+    assert!(progress.utilisation() > 0.0);
     dismiss(workers);
 }
 
@@ -58,8 +58,8 @@ fn workers_may_die_at_any_time() {
         workers.push(worker(&url, &format!("n{round}"), SLOW));
     }
     workers.push(worker(&url, "late", QUICK));
-    let outcome = assert_exact(watcher.join(), orders(3, 3));
-    assert!(outcome.progress.redeliveries > 0, "nobody was killed with a task: {outcome:?}");
+    let progress = assert_exact(watcher.join(), orders(3, 3));
+    assert!(progress.redeliveries > 0, "nobody was killed with a task: {progress:?}");
     dismiss(workers);
 }
 
@@ -73,8 +73,8 @@ fn a_worker_that_is_asked_to_leave_leaves_nothing_behind() {
     wait_for(&url, &run, |state| state.progress.results >= 2);
     first.stop();
     let second = worker(&url, "second", QUICK);
-    let outcome = assert_exact(watcher.join(), orders(3, 2));
-    assert_eq!((outcome.progress.redeliveries, outcome.progress.stale), (0, 0), "{outcome:?}");
+    let progress = assert_exact(watcher.join(), orders(3, 2));
+    assert_eq!((progress.redeliveries, progress.stale), (0, 0), "{progress:?}");
     second.stop();
 }
 
@@ -84,15 +84,17 @@ fn the_controller_may_die_and_others_take_over() {
     let url = server.url();
     let run = submitted(&url, &closure(3, 3));
     let mut controller = watcher(&url, &run);
+    // There are no workers yet, so it is the one who controls.
+    wait_for(&url, &run, |state| state.holder.is_some());
     let workers = fleet(&url, SLOW);
     for round in 1..=3u64 {
         wait_for(&url, &run, |state| state.progress.results >= 5 * round);
-        // Whoever controls it now: the watcher dies, or a worker has taken over and the next watcher only watches.
+        // The next one may only watch, if a worker was faster to take over.
         controller.kill();
         controller = watcher(&url, &run);
     }
-    let outcome = assert_exact(controller.join(), orders(3, 3));
-    assert!(outcome.progress.takeovers > 0, "{outcome:?}");
+    let progress = assert_exact(controller.join(), orders(3, 3));
+    assert!(progress.takeovers > 0, "{progress:?}");
     dismiss(workers);
 }
 

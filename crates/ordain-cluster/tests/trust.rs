@@ -108,8 +108,8 @@ fn results_of_nobody_and_nonsense_do_not_count() {
     // A result in the right form for a lease that does not exist, one that is cut off, and noise.
     let stale = [&[1u8, 0xff, 0xff, 3, 0, 0, 1, 5][..]].concat();
     disturb(&url, &run, &[stale, vec![1, 2], vec![0xff; 300], Vec::new()]);
-    let outcome = assert_exact(watcher.join(), orders(3, 3));
-    assert_eq!((outcome.progress.stale, outcome.progress.malformed), (1, 3), "{outcome:?}");
+    let progress = assert_exact(watcher.join(), orders(3, 3));
+    assert_eq!((progress.stale, progress.malformed), (1, 3), "{progress:?}");
     worker.stop();
 }
 

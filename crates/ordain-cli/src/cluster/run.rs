@@ -29,7 +29,7 @@ pub(crate) struct Watch<'a> {
 
 /// What is submitted, or come back to.
 pub(crate) enum Subject<'a> {
-    Submit { check: &'a Check, detach: bool },
+    Submit { check: &'a Check, test: Option<&'a str>, detach: bool },
     Attach(RunId),
 }
 
@@ -40,8 +40,8 @@ pub(crate) fn check(watch: &Watch<'_>, subject: &Subject<'_>) -> Result<Outcome,
         let cluster = Cluster::connect(&watch.connection.access(watch.url)?, watch.connection.timing()).await?;
         let run = match subject {
             Subject::Attach(run) => run.clone(),
-            Subject::Submit { check, detach } => {
-                let run = ordain_cluster::submit(&cluster, &submission(check)?).await?;
+            Subject::Submit { check, test, detach } => {
+                let run = ordain_cluster::submit(&cluster, &submission(check, *test)?).await?;
                 if *detach {
                     return Ok((run, None));
                 }
@@ -196,6 +196,10 @@ fn record_of(run: &RunId, outcome: &ordain_cluster::Outcome, found: &[Returned],
         Subject::Submit { check, .. } => ordain_native::command_line(&check.launch),
         Subject::Attach(_) => run.to_string(),
     };
+    let notes = match subject {
+        Subject::Submit { test: Some(test), .. } => vec![format!("explored is the first check that the test `{test}` makes")],
+        _ => Vec::new(),
+    };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Run {
         version: Run::VERSION,
@@ -204,7 +208,7 @@ fn record_of(run: &RunId, outcome: &ordain_cluster::Outcome, found: &[Returned],
         began: now.saturating_sub(Duration::from_millis(progress.millis)).as_secs(),
         verdict,
         meaning,
-        notes: Vec::new(),
+        notes,
         level: LEVEL.to_owned(),
         mode: None,
         strategy: "optimal".to_owned(),
@@ -244,5 +248,8 @@ fn summary(run: &RunId, outcome: &ordain_cluster::Outcome, record: &Run) -> Stri
             progress.takeovers + 1
         ),
     );
+    for note in &record.notes {
+        let _ = writeln!(text, "  note      {note}");
+    }
     text
 }

@@ -39,7 +39,7 @@ pub(crate) struct Record {
 }
 
 /// What to submit for a check.
-pub(super) fn submission(check: &Check) -> Result<Submission, Problem> {
+pub(super) fn submission(check: &Check, test: Option<&str>) -> Result<Submission, Problem> {
     let rule = match check.strategy {
         None | Some(Strategy::Optimal) => Rule::Optimal,
         Some(Strategy::Source) => Rule::Source,
@@ -67,7 +67,8 @@ pub(super) fn submission(check: &Check) -> Result<Submission, Problem> {
         shrink_millis: millis(check.shrink_time),
     };
     let stdin = (!check.launch.input.is_empty()).then(|| check.launch.input.clone());
-    let mut spec = RunSpec::new(Kind::Program, FileSpec::new(name, &program));
+    let kind = test.map_or(Kind::Program, |name| Kind::Test { name: name.to_owned() });
+    let mut spec = RunSpec::new(kind, FileSpec::new(name, &program));
     spec.arguments = check.launch.arguments.iter().map(|a| text(a)).collect();
     spec.environment = check.launch.environment.iter().map(|(name, value)| (text(name), text(value))).collect();
     spec.stdin = stdin.as_ref().map(|input| FileSpec::new(format!("{}.stdin", spec.program.name), input));

@@ -1,5 +1,5 @@
 //! A server of its own for each test, workers on threads that can be killed, and searches of closures whose classes are known.
-#![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+#![allow(dead_code, unreachable_pub, unused_imports, reason = "each test uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod proxy;
@@ -9,7 +9,7 @@ pub use proxy::Proxy;
 pub use server::Server;
 
 use ordain_cluster::{
-    Access, Cluster, Ending, Explorer, FileSpec, Finding, Kind, Outcome, Refusal, RunId, RunSpec, Submission, Timing, WorkerOptions,
+    Access, Cluster, Ending, Explorer, FileSpec, Finding, Kind, Progress, Refusal, RunId, RunSpec, Submission, Timing, WorkerOptions,
     Workshop, attach, submit, work,
 };
 use ordain_explore::frontier::{Divisible, Done, Order, Rule, Signals, explore_fragment};
@@ -147,14 +147,14 @@ pub fn classes(findings: &[Finding]) -> BTreeMap<u128, u64> {
 
 /// Demands that every class was explored, and none twice.
 #[track_caller]
-pub fn assert_exact(ending: Ending, expected: u64) -> Outcome {
+pub fn assert_exact(ending: Ending, expected: u64) -> Progress {
     let Ending::Finished(outcome, findings) = ending else { panic!("it did not finish: {ending:?}") };
     let classes = classes(&findings);
     let twice = classes.values().filter(|n| **n > 1).count();
-    assert_eq!((classes.len() as u64, twice), (expected, 0), "{outcome:?}");
+    assert_eq!((classes.len() as u64, twice), (expected, 0), "{:?}", outcome.progress);
     assert!(outcome.exhausted);
     assert_eq!(outcome.progress.summary.executions, expected);
-    *outcome
+    outcome.progress
 }
 
 pub fn runtime() -> Runtime {
