@@ -11,6 +11,7 @@
 mod client;
 mod connect;
 mod control;
+mod directory;
 mod error;
 mod fleet;
 mod message;

@@ -1,16 +1,15 @@
 //! A place for fragments on a worker: a thread of its own that keeps what it has opened, because what explores cannot change threads.
 
+use crate::directory::Directory;
 use crate::message::Finding;
 use crate::spec::{RunId, RunSpec};
 use ordain_explore::frontier::{Done, Order, Signals};
 use std::collections::HashMap;
 use std::fmt;
-use std::os::unix::fs::PermissionsExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
-use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 /// Why a worker does not run something: a sentence.
@@ -45,7 +44,7 @@ pub(crate) type MakeWorkshop = Arc<dyn Fn() -> Box<dyn Workshop> + Send + Sync>;
 pub(crate) struct Local {
     pub(crate) run: RunId,
     pub(crate) spec: RunSpec,
-    pub(crate) files: TempDir,
+    pub(crate) files: Directory,
 }
 
 /// What a slot says.
@@ -109,7 +108,7 @@ impl Slot {
 /// What is open on a slot. The explorer goes before its directory.
 struct Open {
     explorer: Box<dyn Explorer>,
-    _directory: TempDir,
+    _directory: Directory,
 }
 
 fn explore(
@@ -120,7 +119,7 @@ fn explore(
     signals: &Signals,
 ) -> Answer {
     if !open.contains_key(&local.run) {
-        let directory = directory().and_then(|directory| {
+        let directory = Directory::new().and_then(|directory| {
             for file in local.spec.files() {
                 std::fs::copy(local.files.path().join(&file.name), directory.path().join(&file.name))?;
             }
@@ -135,11 +134,4 @@ fn explore(
         Some(open) => open.explorer.explore(order, signals),
         None => Err(Refusal("it was closed".into())),
     }
-}
-
-/// A directory that only we can enter. Its path has the same length for everybody with the same TMPDIR: where a program's stack begins
-/// depends on it.
-pub(crate) fn directory() -> std::io::Result<TempDir> {
-    let private = std::fs::Permissions::from_mode(0o700);
-    tempfile::Builder::new().prefix("ordain-").rand_bytes(10).permissions(private).tempdir()
 }

@@ -1,10 +1,11 @@
 //! A worker: takes tasks of any run, explores them, sends what came of it; and controls runs that nobody controls.
 
+use crate::directory::{self, Directory};
 use crate::error::ClusterError;
 use crate::fleet::{self, Beat, Fleet};
 use crate::message::{ResultMessage, Returned, Sent, TaskMessage, decode, encode};
 use crate::pull;
-use crate::slot::{Answer, Job, Local, MakeWorkshop, Refusal, Slot, Workshop, directory};
+use crate::slot::{Answer, Job, Local, MakeWorkshop, Refusal, Slot, Workshop};
 use crate::spec::{RunId, VERSION};
 use crate::state::Status;
 use crate::steward::Steward;
@@ -102,6 +103,7 @@ pub async fn work(
     mut stop: watch::Receiver<bool>,
     tell: impl Fn(Event) + Send + Sync + 'static,
 ) -> Result<(), ClusterError> {
+    directory::sweep();
     let signals = Arc::new(Signals::default());
     let started = (0..options.parallel).map(|number| Slot::start(number, options.make.clone(), signals.clone()));
     let slots: Vec<Slot> = started
@@ -272,7 +274,7 @@ impl Worker {
         let Ok(tasks) = self.cluster.mail(Mail::Tasks, run).await else { return Ok(None) };
         let spec = self.cluster.spec(run).await?;
         let local = |error: std::io::Error| ClusterError::Local { what: "keep the program", reason: error.to_string() };
-        let files = directory().map_err(local)?;
+        let files = Directory::new().map_err(local)?;
         for file in spec.files() {
             let contents = self.cluster.get(run, file.object, &format!("the file `{}`", file.name)).await?;
             let path = files.path().join(&file.name);
