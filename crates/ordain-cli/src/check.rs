@@ -184,7 +184,10 @@ fn run_on_cluster(arguments: &Arguments, url: &str) -> Result<Outcome, Problem> 
         Some(run) => cluster::check(&watch, &Subject::Attach(RunId::parse(run)?)),
         None => {
             let check = prepare(arguments)?;
-            cluster::check(&watch, &Subject::Submit { check: &check, test: arguments.test.as_deref(), detach: arguments.detach })
+            cluster::check(
+                &watch,
+                &Subject::Submit { check: &check, test: arguments.test.as_deref(), detach: arguments.detach },
+            )
         }
     }
 }

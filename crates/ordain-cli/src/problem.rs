@@ -249,7 +249,9 @@ pub(crate) enum Problem {
     },
     /// Every worker refuses.
     #[error("every worker of the cluster refuses to run it, so the run was cancelled\n{reasons}")]
-    #[diagnostic(help("`ordain doctor` on those machines tells what they lack; start workers on machines that can run it"))]
+    #[diagnostic(help(
+        "`ordain doctor` on those machines tells what they lack; start workers on machines that can run it"
+    ))]
     AllRefuse { reasons: String },
     /// The run came to no verdict.
     #[error("run {run} cannot go on: {reason}")]

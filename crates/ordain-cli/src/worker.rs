@@ -9,8 +9,10 @@ use crate::workshop::Programs;
 use ordain_cluster::{Cluster, Event, WorkerOptions, work};
 
 #[derive(clap::Args)]
-#[command(after_help = "A worker runs the programs that others submit: whoever may submit may run code here. Let in only whom you \
-                        trust, with credentials and TLS: docs/cluster.md.")]
+#[command(
+    after_help = "A worker runs the programs that others submit: whoever may submit may run code here. Let in only whom you \
+                        trust, with credentials and TLS: docs/cluster.md."
+)]
 pub(crate) struct Arguments {
     /// The NATS server, such as nats://host:4222
     url: String,

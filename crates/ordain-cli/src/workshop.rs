@@ -14,7 +14,10 @@ impl Workshop for Programs {
         match &spec.kind {
             Kind::Program => {
                 let check = check_of(spec, directory)?;
-                Err(Refusal(format!("programs such as {} cannot be explored in parts yet", check.launch.program.display())))
+                Err(Refusal(format!(
+                    "programs such as {} cannot be explored in parts yet",
+                    check.launch.program.display()
+                )))
             }
             Kind::Test { name } => Ok(Box::new(test::Test::open(spec, name, directory)?)),
         }

@@ -67,7 +67,18 @@ impl Server {
     fn check(&self, binary: &Path, test: &str, more: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin("ordain"));
         command.current_dir(self.directory.path());
-        command.args(["check", "--quiet", "--cluster", &self.url(), "--dead-after", "2s", "--test", test, "--format", "json"]);
+        command.args([
+            "check",
+            "--quiet",
+            "--cluster",
+            &self.url(),
+            "--dead-after",
+            "2s",
+            "--test",
+            test,
+            "--format",
+            "json",
+        ]);
         command.args(more).arg("--").arg(binary);
         command
     }

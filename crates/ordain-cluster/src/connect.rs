@@ -166,7 +166,9 @@ impl Access {
                         ClusterError::Denied { url, reason }
                     }
                     ConnectErrorKind::Tls => ClusterError::Tls { url, reason },
-                    _ if encrypted && ["tls", "certificate", "corrupt", "handshake"].iter().any(|w| reason.contains(w)) => {
+                    _ if encrypted
+                        && ["tls", "certificate", "corrupt", "handshake"].iter().any(|w| reason.contains(w)) =>
+                    {
                         ClusterError::Tls { url, reason }
                     }
                     _ => ClusterError::Unreachable { url, reason },

@@ -408,7 +408,7 @@ impl Control {
             unsent.iter().filter_map(|lease| Some((*lease, self.saved.tasks.get(lease)?))).map(|(lease, task)| {
                 cluster.patiently(move || async move {
                     let known = births[..task.names.min(births.len())].to_vec();
-                let body = cluster.pack(run, encode(&Sent { task: task.clone(), births: known })).await?;
+                    let body = cluster.pack(run, encode(&Sent { task: task.clone(), births: known })).await?;
                     let message = TaskMessage { version: VERSION, lease, body };
                     cluster.send(Mail::Tasks, run, lease, encode(&message)).await
                 })

@@ -52,7 +52,11 @@ pub(crate) type Answer = Result<(Done, Vec<Finding>), Refusal>;
 
 /// What is asked of a slot.
 pub(crate) enum Job {
-    Explore { local: Arc<Local>, order: Box<Order>, answer: oneshot::Sender<Answer> },
+    Explore {
+        local: Arc<Local>,
+        order: Box<Order>,
+        answer: oneshot::Sender<Answer>,
+    },
     /// The run is over.
     Close(RunId),
 }
@@ -74,8 +78,9 @@ impl Slot {
                     Job::Close(run) => drop(open.remove(&run)),
                     Job::Explore { local, order, answer } => {
                         let run = local.run.clone();
-                        let result =
-                            catch_unwind(AssertUnwindSafe(|| explore(&mut *workshop, &mut open, &local, &order, &signals)));
+                        let result = catch_unwind(AssertUnwindSafe(|| {
+                            explore(&mut *workshop, &mut open, &local, &order, &signals)
+                        }));
                         let result = result.unwrap_or_else(|panic| {
                             let text = panic.downcast_ref::<String>().map(String::as_str);
                             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());

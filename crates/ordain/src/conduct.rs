@@ -35,14 +35,8 @@ impl Conductor {
         let path = std::env::var_os(SOCKET)?;
         let to = UnixStream::connect(&path).ok()?;
         let from = BufReader::new(to.try_clone().ok()?);
-        let mut conductor = Self {
-            to,
-            from,
-            until: (Instant::now(), 0),
-            waited: Duration::ZERO,
-            stopped: false,
-            fragment: None,
-        };
+        let mut conductor =
+            Self { to, from, until: (Instant::now(), 0), waited: Duration::ZERO, stopped: false, fragment: None };
         conductor.tell(&Told::Hello { version: VERSION, check: check.to_owned() });
         conductor.wait(0);
         Some(conductor)

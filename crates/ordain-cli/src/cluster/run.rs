@@ -121,7 +121,12 @@ fn progress(view: &View<'_>) -> String {
         let _ = write!(text, ", {}", plural(progress.findings, "finding"));
     }
     if let Some((_, reason)) = view.refusals.first() {
-        let _ = write!(text, ", {} cannot run it: {}", plural(view.refusals.len() as u64, "worker"), output::printable(reason));
+        let _ = write!(
+            text,
+            ", {} cannot run it: {}",
+            plural(view.refusals.len() as u64, "worker"),
+            output::printable(reason)
+        );
     }
     text
 }
@@ -183,12 +188,11 @@ fn tell(
 fn record_of(run: &RunId, outcome: &ordain_cluster::Outcome, found: &[Returned], subject: &Subject<'_>) -> Run {
     let progress = &outcome.progress;
     let (verdict, meaning) = match (found, outcome.exhausted) {
-        ([], true) => {
-            (Verdict::Verified, format!("verified at level {LEVEL}: holds if the program has no data races"))
-        }
-        ([], false) => {
-            (Verdict::NoFinding, format!("no finding at level {LEVEL}: the budget ended before everything was explored"))
-        }
+        ([], true) => (Verdict::Verified, format!("verified at level {LEVEL}: holds if the program has no data races")),
+        ([], false) => (
+            Verdict::NoFinding,
+            format!("no finding at level {LEVEL}: the budget ended before everything was explored"),
+        ),
         ([one], _) => (Verdict::Finding, format!("finding: {}", one.story.kind.word())),
         (several, _) => (Verdict::Finding, format!("finding: {} different ones", several.len())),
     };
@@ -197,7 +201,9 @@ fn record_of(run: &RunId, outcome: &ordain_cluster::Outcome, found: &[Returned],
         Subject::Attach(_) => run.to_string(),
     };
     let notes = match subject {
-        Subject::Submit { test: Some(test), .. } => vec![format!("explored is the first check that the test `{test}` makes")],
+        Subject::Submit { test: Some(test), .. } => {
+            vec![format!("explored is the first check that the test `{test}` makes")]
+        }
         _ => Vec::new(),
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -234,7 +240,10 @@ fn summary(run: &RunId, outcome: &ordain_cluster::Outcome, record: &Run) -> Stri
     let mut line = |key: &str, value: String| {
         let _ = writeln!(text, "  {key:<10}{value}");
     };
-    line("explored", format!("{} executions; up to {} threads and {} steps", large(record.executions), record.threads, record.depth));
+    line(
+        "explored",
+        format!("{} executions; up to {} threads and {} steps", large(record.executions), record.threads, record.depth),
+    );
     line("took", format!("{:.3} s, {:.3} s of the workers' time", record.wall_seconds, record.cpu_seconds));
     line(
         "cluster",

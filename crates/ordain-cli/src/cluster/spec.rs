@@ -84,7 +84,10 @@ pub(super) fn submission(check: &Check, test: Option<&str>) -> Result<Submission
 /// The check that a specification is about, with its files in a directory of this worker.
 pub(crate) fn check_of(spec: &RunSpec, directory: &Path) -> Result<Check, Refusal> {
     if spec.level != LEVEL {
-        return Err(Refusal(format!("it is to be explored at level {}, and this worker has level {LEVEL}", spec.level)));
+        return Err(Refusal(format!(
+            "it is to be explored at level {}, and this worker has level {LEVEL}",
+            spec.level
+        )));
     }
     let settings: Settings = serde_json::from_value(spec.options.clone())
         .map_err(|error| Refusal(format!("its options are of another version of Ordain: {error}")))?;

@@ -133,7 +133,8 @@ impl Explorer for Test {
         let patience = Duration::from_micros(order.task.slice).saturating_mul(2).saturating_add(PATIENCE);
         match self.hear(patience)? {
             Told::Explored { done, findings } => {
-                let done = meaning(done).map_err(|reason| Refusal(format!("the test says what makes no sense: {reason}")))?;
+                let done =
+                    meaning(done).map_err(|reason| Refusal(format!("the test says what makes no sense: {reason}")))?;
                 let findings = findings.into_iter().map(|found| {
                     let record = Record { story: found.story, schedule: found.schedule };
                     Finding { key: found.key, record: serde_json::to_vec(&record).unwrap_or_default() }

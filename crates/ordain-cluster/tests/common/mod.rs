@@ -9,8 +9,8 @@ pub use proxy::Proxy;
 pub use server::Server;
 
 use ordain_cluster::{
-    Access, Cluster, Ending, Explorer, FileSpec, Finding, Kind, Progress, Refusal, RunId, RunSpec, Submission, Timing, WorkerOptions,
-    Workshop, attach, submit, work,
+    Access, Cluster, Ending, Explorer, FileSpec, Finding, Kind, Progress, Refusal, RunId, RunSpec, Submission, Timing,
+    WorkerOptions, Workshop, attach, submit, work,
 };
 use ordain_explore::frontier::{Divisible, Done, Order, Rule, Signals, explore_fragment};
 use ordain_explore::strategy::{Optimal, Source};
@@ -120,7 +120,8 @@ impl Explorer for Search {
         // Threads and objects of these programs get the same numbers everywhere.
         let named: Vec<_> = self.target.names().births(0).collect();
         assert!(named.iter().zip(births.iter()).all(|(a, b)| a == b), "the names are others");
-        let done = Done { lease: task.lease, explored, names: task.names, births: named[task.names..].to_vec(), summary };
+        let done =
+            Done { lease: task.lease, explored, names: task.names, births: named[task.names..].to_vec(), summary };
         // What was met goes with the result, so that a test can see that every class counted once.
         Ok((done, vec![Finding { key: task.lease.to_string(), record: classes }]))
     }

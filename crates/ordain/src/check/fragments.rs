@@ -31,8 +31,8 @@ impl Check {
         program: Rc<dyn Fn()>,
         mut conductor: Conductor,
     ) -> Report {
-        // Files are the matter of whoever submitted the check.
-        self.directory = None;
+        // Whoever submitted the check gets the schedules; here is a directory that belongs to the run.
+        self.directory = Some(".ordain".into());
         let executor = Executor::new(self.options, self.stack_size, program.clone());
         let mut run = Run { check: &self, name, strategy, executor, started: Instant::now() };
         let broken = run.try_twice().map(|noticed| noticed.message);
@@ -73,20 +73,19 @@ impl Run<'_> {
         let found = RefCell::new(None);
         let (mut noticed, mut shown) = (None::<Noticed>, BTreeSet::new());
         let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
-        let (mut explored, summary) =
-            explore_fragment(&mut watch, &mut *strategy, &task.fragment, &mut |_, _| {
-                if let Some(new) = found.take() {
-                    let same = |known: &Known| known.kind == new.kind && known.place == new.place;
-                    match known.iter().position(same) {
-                        Some(place) => drop(shown.insert(place)),
-                        None => {
-                            noticed = Some(new);
-                            return ControlFlow::Break(());
-                        }
+        let (mut explored, summary) = explore_fragment(&mut watch, &mut *strategy, &task.fragment, &mut |_, _| {
+            if let Some(new) = found.take() {
+                let same = |known: &Known| known.kind == new.kind && known.place == new.place;
+                match known.iter().position(same) {
+                    Some(place) => drop(shown.insert(place)),
+                    None => {
+                        noticed = Some(new);
+                        return ControlFlow::Break(());
                     }
                 }
-                if begun.elapsed() >= slice { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
+            }
+            if begun.elapsed() >= slice { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
         explored.loops = self.executor.long_loops().to_vec();
         let births = self.executor.names().births(task.names).collect();
         let done = Done { lease: task.lease, explored, names: task.names, births, summary };
@@ -97,7 +96,8 @@ impl Run<'_> {
                 return Err(finding.message);
             }
             let key = format!("{} {}", kind.word(), place);
-            let found = Found { key, schedule: finding.replay, story: finding.story };
+            let written = finding.file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
+            let found = Found { key, schedule: written.unwrap_or(finding.replay), story: finding.story };
             shown.insert(known.len());
             known.push(Known { kind, place, found });
         }
