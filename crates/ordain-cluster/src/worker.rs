@@ -80,7 +80,7 @@ type Tell = Arc<dyn Fn(Event) + Send + Sync>;
 /// A run that the worker knows of.
 #[derive(Clone)]
 enum Known {
-    Ready { local: Arc<Local>, tasks: PullConsumer },
+    Ready { local: Arc<Local>, tasks: Arc<PullConsumer> },
     Refused,
 }
 
@@ -284,7 +284,7 @@ impl Worker {
                 std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).map_err(local)?;
             }
         }
-        Ok(Some(Known::Ready { local: Arc::new(Local { run: run.clone(), spec, files }), tasks }))
+        Ok(Some(Known::Ready { local: Arc::new(Local { run: run.clone(), spec, files }), tasks: Arc::new(tasks) }))
     }
 
     /// Takes no more tasks of a run, and says why.
@@ -302,7 +302,7 @@ impl Worker {
     }
 
     /// The runs that tasks can be taken of.
-    fn ready(&self) -> Vec<(Arc<Local>, PullConsumer)> {
+    fn ready(&self) -> Vec<(Arc<Local>, Arc<PullConsumer>)> {
         let known = self.known();
         let ready = known.values().filter_map(|known| match known {
             Known::Ready { local, tasks } => Some((local.clone(), tasks.clone())),

@@ -102,8 +102,8 @@ fn progress(view: &View<'_>) -> String {
     let progress = &state.progress;
     let elapsed = Duration::from_millis(progress.millis);
     let mut text = format!("{}: {} executions", time(elapsed), large(progress.summary.executions));
-    if progress.millis > 0 {
-        let _ = write!(text, ", {} per second", large(progress.summary.executions * 1000 / progress.millis));
+    if let Some(rate) = (progress.summary.executions * 1000).checked_div(progress.millis) {
+        let _ = write!(text, ", {} per second", large(rate));
     }
     if view.workers.is_empty() {
         text.push_str(", no workers (start some: ordain worker URL)");
