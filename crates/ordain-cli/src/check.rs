@@ -102,6 +102,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::duration_or_zero)]
     shrink_time: Duration,
 
+    /// How many processes explore at the same time; 0 for one on each core
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    workers: usize,
+    /// How long each explores at least before what is left is divided anew
+    #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = options::duration)]
+    slice: Duration,
+    /// Go on with the search that was kept in the run directory when it was stopped
+    #[arg(long)]
+    resume: bool,
+
     /// Write how the search went to a file, for `ordain estimate`; makes the search slower
     #[arg(long, value_name = "FILE")]
     exploration_trace: Option<PathBuf>,
@@ -262,6 +272,12 @@ fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
         directory: Some(directory),
         shrink_time: arguments.shrink_time,
         exploration_trace: arguments.exploration_trace.clone(),
+        workers: match arguments.workers {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            workers => workers,
+        },
+        slice: arguments.slice,
+        resume: arguments.resume,
     })
 }
 

@@ -35,6 +35,19 @@ pub(crate) struct Check {
     wall_seconds: f64,
     cpu_seconds: f64,
     executions_per_cpu_second: Option<f64>,
+    workers: Option<Workers>,
+    resumable: bool,
+}
+
+/// How a search was divided.
+#[derive(Serialize)]
+struct Workers {
+    /// Workers at the same time.
+    count: usize,
+    /// Parts of the search that were explored one by one.
+    fragments: u64,
+    /// Parts that were given to another worker, because the first was lost.
+    released: u64,
 }
 
 impl Check {
@@ -62,6 +75,12 @@ impl Check {
             wall_seconds: report.wall.as_secs_f64(),
             cpu_seconds: report.cpu.as_secs_f64(),
             executions_per_cpu_second: check::rate(report),
+            workers: report.division.map(|d| Workers {
+                count: check.workers,
+                fragments: d.results,
+                released: d.released,
+            }),
+            resumable: report.resumable,
         }
     }
 }

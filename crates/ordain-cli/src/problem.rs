@@ -310,6 +310,10 @@ fn native_help(problem: &ordain_native::Problem) -> &'static str {
             "exploration needs a program that does the same in the same order of its threads. What differs from run to \
              run: files that it changes, other processes, the network, memory that it reads before it writes it?"
         }
+        Problem::Resume { .. } => {
+            "a search that is stopped, or whose budget is spent, can be resumed by the same command with --resume; without it \
+             the search begins anew"
+        }
         Problem::Trace(_) => "is there room, and may you write there?",
         Problem::Unconfirmed { .. } => {
             "the program depends on something that is not put back between executions, such as a file that it changes; \

@@ -180,6 +180,10 @@ fn exploring(progress: &Progress) -> String {
     if progress.findings > 0 {
         let _ = write!(text, ", {}", plural(progress.findings as u64, "finding"));
     }
+    if let Some(division) = progress.division.filter(|_| progress.workers > 1) {
+        let busy = division.assigned.min(progress.workers);
+        let _ = write!(text, ", {busy} of {} busy", plural(progress.workers as u64, "worker"));
+    }
     if let Some(left) = left(progress) {
         let _ = write!(text, ", at most {} left", time(left));
     } else if let Some(left) = expected(progress) {

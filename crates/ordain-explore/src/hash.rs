@@ -37,3 +37,10 @@ pub(crate) fn mix(hash: u64, value: u64) -> u64 {
         u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * u128::from(value ^ 0xd6e8_feb8_6659_fd93 ^ hash.rotate_left(32));
     (product >> 64) as u64 ^ product as u64 ^ value.rotate_left(17)
 }
+
+/// Mixes a word into a hash, several letters at a time.
+pub(crate) fn mix_text(hash: u64, text: &str) -> u64 {
+    text.as_bytes()
+        .chunks(8)
+        .fold(hash, |hash, piece| mix(hash, piece.iter().fold(0, |letters, letter| letters << 8 | u64::from(*letter))))
+}

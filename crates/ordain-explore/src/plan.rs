@@ -4,7 +4,7 @@
 //! state in which all threads have announced; the plan notices when the program departs from it.
 
 use alloc::vec::Vec;
-use ordain_model::{Arbiter, End, Execution, Names, Operation, Transition};
+use ordain_model::{Arbiter, End, Execution, Names, Operation, Step, Transition};
 
 /// A decision to force, and the operation it is about, where that is known.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +85,25 @@ impl<'a> Plan<'a> {
     pub fn restart(&mut self) {
         self.at = 0;
         self.policy.begin();
+    }
+
+    /// How many decisions, from the first, are those of an execution that was made, and need not be made again because nothing else is
+    /// asked of the states before them.
+    pub fn shared(&self, last: &Execution) -> usize {
+        if self.portable() != Some(Portable::Lowest) {
+            // The policy may look at each state.
+            return 0;
+        }
+        let most = self.known.map_or(usize::MAX, |(depth, _)| depth);
+        let same = |(planned, step): &(&Planned, &Step)| {
+            planned.transition == step.transition() && planned.op.is_none_or(|op| step.op.is_as_planned(&op))
+        };
+        self.prefix.iter().zip(&last.steps).take(most).take_while(same).count()
+    }
+
+    /// Goes on behind this many forced decisions, for an arbiter that has made them.
+    pub fn skip(&mut self, decisions: usize) {
+        self.at = decisions;
     }
 
     /// The decisions to force.

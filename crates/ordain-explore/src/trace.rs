@@ -63,9 +63,23 @@ impl Trace {
         if self.heads.len() < objects {
             self.heads.resize(objects, (NONE, NONE));
         }
+        self.reserve(execution.steps.len() - kept, execution.accesses.len());
         for step in kept..execution.steps.len() {
             self.push(execution, step);
         }
+    }
+
+    /// Makes room for more events, and for this many accesses in all. Searches are often so short that lists that grow by and by would
+    /// take a good part of their time.
+    fn reserve(&mut self, events: usize, accesses: usize) {
+        let more = accesses.saturating_sub(self.links.len());
+        self.links.reserve(more);
+        self.objects.reserve(more);
+        self.writes.reserve(more);
+        self.threads.reserve(events);
+        self.first_links.reserve(events);
+        self.parents.reserve(events);
+        self.race_ends.reserve(events);
     }
 
     fn truncate(&mut self, kept: usize) {

@@ -4,6 +4,10 @@
 //! and *applied*, and its thread goes on to its next announcement. Announcing only stores the operation, so the order of
 //! announcements does not matter; listing changes nothing; applying is deterministic.
 
+mod mark;
+
+pub use mark::Mark;
+
 use crate::execution::{
     Divergence, End, Execution, PendingOp, PlainAccess, PlainKind, Site, Step, Transition, Watching,
 };

@@ -111,6 +111,16 @@ impl Idle {
         self.sites.clear();
     }
 
+    /// Becomes equal to another one, in the memory that it has.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        let Self { watched, lap, rounds, rereads, releases, released_at, progressed, sites } = other;
+        self.watched.clone_from(watched);
+        self.rounds.clone_from(rounds);
+        self.sites.clone_from(sites);
+        (self.lap, self.rereads, self.releases) = (*lap, *rereads, *releases);
+        (self.released_at, self.progressed) = (*released_at, *progressed);
+    }
+
     /// It goes on only because nobody else can, from an operation that it was held at. A loop that gives others a chance and waits for
     /// nothing of its own making is taken to wait; one that reads again and again, or gets something done, may simply be long.
     pub(crate) fn release(&mut self, op: &Operation, site: Site) {

@@ -26,7 +26,7 @@ pub mod races;
 pub mod schedule;
 pub mod state;
 
-pub use arbiter::{Arbiter, Options};
+pub use arbiter::{Arbiter, Mark, Options};
 pub use execution::{Divergence, End, Execution, Site, Size, Step, Transition};
 pub use finding::{DataRace, Deadlock, Misuse};
 pub use footprint::{Access, Footprint, dependent};

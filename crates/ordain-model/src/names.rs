@@ -316,6 +316,22 @@ impl Names {
         self.threads[thread.index()].birth
     }
 
+    /// The place of a thread in the tree of births: which child of which child of main it is, from 0.
+    pub fn lineage(&self, mut thread: ThreadId) -> Vec<u32> {
+        let mut lineage = Vec::new();
+        while let Some((parent, number)) = self.birth(thread) {
+            lineage.push(number - 1);
+            thread = parent;
+        }
+        lineage.reverse();
+        lineage
+    }
+
+    /// The thread at a place in the tree of births.
+    pub fn descendant(&mut self, lineage: &[u32]) -> ThreadId {
+        lineage.iter().fold(ThreadId::MAIN, |thread, number| self.child(thread, *number))
+    }
+
     /// How many threads were named before the object of that number.
     pub(crate) fn threads_before(&self, number: usize) -> usize {
         self.threads.partition_point(|t| t.object.index() < number)

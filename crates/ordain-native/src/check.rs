@@ -1,6 +1,8 @@
 //! Checking a program: explore its schedules, confirm what is found in a fresh process, and say honestly what was not seen.
 
+mod checkpoint;
 mod confirm;
+mod divided;
 mod renew;
 mod run;
 
@@ -11,6 +13,7 @@ use crate::finding::{self, Finding};
 use crate::observe::{Observer, Unobserved};
 use crate::process::{Launch, Patience};
 use crate::target::{Failure, Native};
+use ordain_explore::frontier::Division;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Lowest, Plan, Planned, Preemptions, Summary, Target};
 use ordain_model::describe;
@@ -19,6 +22,9 @@ use ordain_report::{Branch, Estimate, Sample, Verdict};
 use ordain_wire::Mode;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// How long a worker explores before it is heard, unless told: starting another process must pay.
+pub const SLICE: Duration = Duration::from_millis(20);
 
 /// The level at which programs are checked.
 pub const LEVEL: &str = "sync";
@@ -60,6 +66,13 @@ pub struct Check {
     pub shrink_time: Duration,
     /// Where the trace of an exhaustive search is written; the search is then led from outside, which is slower.
     pub exploration_trace: Option<PathBuf>,
+    /// How many processes explore at the same time, if the search can be divided; what is left is kept in the directory. With none, one
+    /// process explores, and nothing is kept.
+    pub workers: usize,
+    /// How long a worker explores at least before it is heard; longer as the search goes on.
+    pub slice: Duration,
+    /// Whether to go on with the search that is kept in the directory.
+    pub resume: bool,
 }
 
 /// The result of a check.
@@ -97,6 +110,10 @@ pub struct Report {
     pub interrupted: bool,
     /// The path that the search was on when it ended.
     pub path: Vec<Branch>,
+    /// How the search was divided, if it was.
+    pub division: Option<Division>,
+    /// Whether what is left was kept, and can be resumed.
+    pub resumable: bool,
     /// How many executions there are in all, as far as can be told.
     pub estimate: Option<Estimate>,
 }
@@ -114,6 +131,14 @@ pub enum Problem {
         step: usize,
         /// How it differs.
         difference: String,
+    },
+    /// What is kept of a search cannot be gone on with.
+    #[error("the search cannot be resumed from {path}: {reason}")]
+    Resume {
+        /// Where it is kept.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
     },
     /// The exploration trace cannot be made.
     #[error("cannot write the exploration trace: {0}")]

@@ -1,6 +1,7 @@
 //! Whoever watches a check: is told how it goes, and can stop it.
 
 use ordain_explore::Summary;
+use ordain_explore::frontier::Division;
 use ordain_report::{Estimate, Kind};
 use std::time::Duration;
 
@@ -19,6 +20,10 @@ pub struct Progress {
     pub most: Option<u64>,
     /// Time after which it ends, if there is a limit.
     pub limit: Option<Duration>,
+    /// Processes that explore at the same time.
+    pub workers: usize,
+    /// How the search is divided, if it is.
+    pub division: Option<Division>,
 }
 
 /// Watches a check. It hears something about ten times a second.

@@ -2,9 +2,10 @@
 //!
 //! Whatever is read from it may be anything: the program can write over it. It is copied out before it is looked at.
 
+use ordain_explore::frontier::{Explored, Fragment};
 use ordain_wire::{
-    Control, INPUTS_OFFSET, INPUTS_SIZE, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS, NAMES_OFFSET,
-    NAMES_SIZE, PLAN_OFFSET, SHARED_SIZE, ThreadRecord, VERSION,
+    Control, FRAGMENT_OFFSET, FRAGMENT_SIZE, INPUTS_OFFSET, INPUTS_SIZE, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE,
+    MOST_PREFIX, MOST_THREADS, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Piece, SHARED_SIZE, ThreadRecord, VERSION,
 };
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -93,6 +94,29 @@ impl Shared {
         // SAFETY: within the names' part of the memory; copied as bytes, whatever they are.
         unsafe { std::ptr::copy_nonoverlapping(self.at.add(NAMES_OFFSET), bytes.as_mut_ptr(), length) };
         ordain_wire::Known::read(&bytes)
+    }
+
+    /// Nothing is new to a runtime that goes on.
+    pub(crate) fn forget_known(&self) {
+        self.control().names_length.store(0, Relaxed);
+    }
+
+    /// Writes a fragment of a divided search.
+    pub(crate) fn write_fragment(&self, fragment: &Fragment) -> bool {
+        // SAFETY: within the fragment's part of the memory; the runtime waits.
+        let room = unsafe { std::slice::from_raw_parts_mut(self.at.add(FRAGMENT_OFFSET), FRAGMENT_SIZE) };
+        let length = Piece::write(fragment, room);
+        self.control().fragment_length.store(length.unwrap_or(0) as u32, Relaxed);
+        length.is_some()
+    }
+
+    /// Reads what has become of a fragment.
+    pub(crate) fn read_explored(&self) -> Option<Explored> {
+        let length = (self.control().fragment_length.load(Relaxed) as usize).min(FRAGMENT_SIZE);
+        let mut bytes = vec![0u8; length];
+        // SAFETY: within the fragment's part of the memory; copied as bytes, whatever they are.
+        unsafe { std::ptr::copy_nonoverlapping(self.at.add(FRAGMENT_OFFSET), bytes.as_mut_ptr(), length) };
+        Piece::read(&bytes)
     }
 
     /// Copies the log from `from` on.

@@ -3,6 +3,7 @@
 pub(crate) mod stepping;
 
 mod explore;
+mod fragment;
 
 pub use explore::{Allowance, Search, Turn, Wanted};
 
@@ -102,6 +103,8 @@ pub struct Native {
     read: usize,
     /// The process explores by itself.
     exploring: bool,
+    /// How much of the names and loops the process has been told, or has told, since it explores.
+    told: (usize, usize),
     /// The process asks before each step, so that what happens is known even if it is lost.
     careful: bool,
     /// A debugger may attach.
@@ -163,6 +166,7 @@ impl Native {
             buffer: Vec::new(),
             read: 0,
             exploring: false,
+            told: (0, 0),
             careful: false,
             debugged: false,
             aftermath,
@@ -181,6 +185,22 @@ impl Native {
         let _ = other.follower.adopt(&self.follower.known_since(0, 0));
         other.shared.set_inputs(&self.shared.inputs());
         Ok(other)
+    }
+
+    /// The same in the same mode, which it may leave.
+    pub fn fresh_like(&self) -> Result<Self, Failure> {
+        let mut other = self.fresh(self.mode)?;
+        other.fixed_mode = self.fixed_mode;
+        other.changes.clone_from(&self.changes);
+        Ok(other)
+    }
+
+    /// Another run of the same program has changed to another mode.
+    pub fn follow_mode(&mut self, mode: Mode, changes: &[ModeChange]) {
+        if changes.len() > self.changes.len() {
+            self.mode = mode;
+            self.changes = changes.to_vec();
+        }
     }
 
     /// What came from outside in all executions so far, for [`Native::set_inputs`] of another run.

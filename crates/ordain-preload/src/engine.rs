@@ -15,12 +15,13 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use ordain_explore::frontier::{Explored, Fragment};
 use ordain_explore::strategy::Walk;
 use ordain_explore::{Lowest, Pick, Plan, Planned, Portable};
 use ordain_model::{Arbiter, Divergence, End, Operation, Options, Outcome, Site, ThreadId, Transition};
 use ordain_wire::{
-    Control, Ending, Event, Job, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS, Mode,
-    NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Policy, Status, ThreadRecord, Turn,
+    Control, Ending, Event, FRAGMENT_OFFSET, FRAGMENT_SIZE, Job, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_PREFIX,
+    MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Piece, Policy, Status, ThreadRecord, Turn,
 };
 
 /// The engine of this process.
@@ -467,6 +468,24 @@ impl Engine {
         match known.write(room) {
             Some(length) => control().names_length.store(length as u32, Relaxed),
             None => refuse(format_args!("the program has too many threads and objects")),
+        }
+    }
+
+    /// The fragment that the launcher wants explored.
+    pub fn read_fragment(&self) -> Option<Fragment> {
+        let length = (control().fragment_length.load(Relaxed) as usize).min(FRAGMENT_SIZE);
+        // SAFETY: part of the shared memory; the launcher waits.
+        let bytes = unsafe { core::slice::from_raw_parts(self.shared.add(FRAGMENT_OFFSET), length) };
+        Piece::read(bytes)
+    }
+
+    /// Tells the launcher what has become of the fragment.
+    pub fn write_explored(&self, explored: &Explored) {
+        // SAFETY: part of the shared memory; the launcher waits.
+        let room = unsafe { core::slice::from_raw_parts_mut(self.shared.add(FRAGMENT_OFFSET), FRAGMENT_SIZE) };
+        match Piece::write(explored, room) {
+            Some(length) => control().fragment_length.store(length as u32, Relaxed),
+            None => refuse(format_args!("what is left of a fragment is too much to be told")),
         }
     }
 

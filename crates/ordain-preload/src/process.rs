@@ -150,7 +150,7 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
     let e = Engine::install(shared, program);
     e.slots.push(Slot::new());
     e.slots[0].fs = sys::fs_base();
-    learn(e);
+    learn(e, known());
     prepare_donors();
     find_stack();
     crate::heap::reserve(engine().mode == Mode::Fork);
@@ -212,8 +212,7 @@ pub fn known() -> Known {
 }
 
 /// Takes over names and other knowledge of earlier executions.
-fn learn(e: &mut Engine) {
-    let known = known();
+pub fn learn(e: &mut Engine, known: Known) {
     for (number, birth, kind) in known.births {
         e.arbiter.names_mut().adopt(number, birth, kind);
         if let Birth::External { key, generation, .. } = birth {

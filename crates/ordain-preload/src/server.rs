@@ -20,7 +20,7 @@ pub fn run() -> ! {
     control.status.store(Status::READY, Relaxed);
     hand_over(control);
     loop {
-        if control.job.load(Relaxed) == Job::EXPLORE {
+        if control.job.load(Relaxed) != Job::PLAN {
             supervisor::explore(execute);
             hand_over(control);
             continue;

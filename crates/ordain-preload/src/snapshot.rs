@@ -167,7 +167,7 @@ extern "C" fn serve() -> ! {
     control.status.store(Status::READY, Relaxed);
     engine::hand_over(control);
     loop {
-        if control.job.load(Relaxed) == Job::EXPLORE {
+        if control.job.load(Relaxed) != Job::PLAN {
             supervisor::explore(execute);
             engine::hand_over(control);
             continue;
@@ -210,7 +210,7 @@ fn begin_output() {
     let control = control();
     let Some(snapshot) = snapshot() else { return };
     snapshot.executions += 1;
-    let exploring = control.job.load(Relaxed) == Job::EXPLORE;
+    let exploring = control.job.load(Relaxed) != Job::PLAN;
     // SAFETY: positions and sizes of the standard descriptors.
     unsafe {
         if snapshot.input {

@@ -13,10 +13,11 @@ use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_explore::crossing;
 use ordain_explore::estimate::{Effort, Forecast, Foresight};
-use ordain_explore::strategy::{Bound, Bounded, Kind};
+use ordain_explore::frontier::{Divisible, explore_fragment};
+use ordain_explore::strategy::{Bound, Bounded, Kind, Optimal};
 use ordain_explore::{Coverage, Plan, Strategy, Summary, Target, search};
 use ordain_model::{End, Execution, Names, ThreadId};
-use ordain_wire::{Control, Ending, Follower, Known, Lead, Status};
+use ordain_wire::{Control, Ending, Follower, Job, Known, Lead, Mode, Status};
 
 /// The search of this process.
 struct Supervisor {
@@ -24,7 +25,9 @@ struct Supervisor {
     number: u32,
     follower: Follower,
     strategy: Box<dyn Strategy>,
-    /// What the launcher knows already: names, found objects, long loops.
+    /// The strategy for fragments, if the search is divided.
+    divisible: Option<Box<dyn Divisible>>,
+    /// What the launcher knows already: names, long loops.
     told: (usize, usize),
     /// Runs one execution that has been prepared.
     execute: fn(),
@@ -57,16 +60,17 @@ impl Target for Inside<'_> {
         if s.samples {
             return;
         }
-        s.follower.begin();
-        let mut lead = Lead::Plan(plan);
         let by = ended_by();
         let followed = match shielded {
-            true => s.follower.feed(e.events(), &mut lead),
+            true => s.follower.follow_whole(e.events(), plan),
             // The plan decided as it went, so it cannot be asked again.
-            false => s.follower.feed(e.events(), &mut Lead::Events),
+            false => {
+                s.follower.begin();
+                s.follower.feed(e.events(), &mut Lead::Events)
+            }
         };
         let concluded = followed.and_then(|()| match shielded {
-            true => s.follower.conclude(by, &mut lead),
+            true => s.follower.conclude(by, &mut Lead::Plan(plan)),
             false if by.is_none() && e.was_cut() => {
                 s.follower.arbiter.finish_with(End::Cut);
                 Ok(())
@@ -154,7 +158,7 @@ pub fn explore(execute: fn()) {
             }
             &mut *SUPERVISOR
         };
-        s.explore();
+        if control().job.load(Relaxed) == Job::FRAGMENT { s.explore_fragment() } else { s.explore() }
     });
 }
 
@@ -166,13 +170,16 @@ fn read_clock(clock: i32) -> u64 {
     time[0] * 1_000_000_000 + time[1]
 }
 
-/// Processor time of the process, and of its children that have ended.
+/// Processor time of the process, and of its children that have ended if executions are children.
 fn processor_time() -> u64 {
+    let own = read_clock(libc::CLOCK_PROCESS_CPUTIME_ID);
+    if engine().mode == Mode::Snapshot {
+        return own;
+    }
     let mut usage = [0u64; 18];
     // SAFETY: the kernel fills it in: two times of seconds and microseconds come first.
     unsafe { call!(libc::SYS_getrusage, libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
-    let children = (usage[0] + usage[2]) * 1_000_000_000 + (usage[1] + usage[3]) * 1000;
-    read_clock(libc::CLOCK_PROCESS_CPUTIME_ID) + children
+    own + (usage[0] + usage[2]) * 1_000_000_000 + (usage[1] + usage[3]) * 1000
 }
 
 /// Microseconds since some time.
@@ -200,10 +207,13 @@ impl Supervisor {
             }
         };
         let number = control.search.load(Relaxed);
+        let divisible = Kind::ALL.get(control.strategy.load(Relaxed) as usize).copied().unwrap_or_default();
+        let divisible = divisible.make_divisible(control.seed.load(Relaxed));
         Self {
             number,
             follower,
             strategy,
+            divisible: divisible.filter(|_| control.job.load(Relaxed) == Job::FRAGMENT),
             told,
             execute,
             contradiction: None,
@@ -224,31 +234,67 @@ impl Supervisor {
         }
     }
 
+    /// Explores a fragment, and tells what has become of it.
+    fn explore_fragment(&mut self) {
+        let used = processor_time();
+        if control().names_length.load(Relaxed) > 0 {
+            // What other workers have met.
+            let known = crate::process::known();
+            // SAFETY: no execution runs.
+            unsafe { heap::outside(|| crate::process::learn(engine(), crate::process::known())) };
+            if self.follower.adopt(&known).is_err() {
+                self.contradiction = Some("the names of objects are not those that were told");
+            }
+            self.told = self.follower.extent();
+        }
+        let (Some(fragment), Some(mut strategy)) = (engine().read_fragment(), self.divisible.take()) else {
+            crate::engine::break_down(format_args!("there is no fragment to explore"));
+        };
+        let mut turn = TurnOver::begin();
+        let mut inside = Inside(self);
+        let (mut explored, summary) =
+            explore_fragment(&mut inside, &mut *strategy, &fragment, &mut |target, summary| turn.look(target, summary));
+        let (mut telling, mut restarted) = (turn.telling, false);
+        control().estimated.store(0, Relaxed);
+        let unforeseen = &mut inside.0.unforeseen;
+        *unforeseen = (unforeseen.0 + summary.executions, unforeseen.1 + summary.steps);
+        let wanted = control().forecast.load(Relaxed);
+        if wanted != 0 && !telling && !summary.restarted {
+            // The worker knows its own part only, so it looks from the beginning.
+            let mut beginning = Optimal::default();
+            if let Some(mut plan) = beginning.plan() {
+                inside.run(&mut plan);
+                telling = inside.0.contradiction.is_some() || is_worth_telling(inside.execution(), control());
+            }
+            if !telling && !inside.execution().learned {
+                beginning.learn(inside.execution());
+                inside.forecast(&mut beginning, 1, wanted == 2, &mut telling, &mut restarted);
+            }
+        }
+        explored.loops = self.follower.arbiter.long_loops().to_vec();
+        engine().write_explored(&explored);
+        if telling {
+            engine().write_pairs(&crossing::encode(&crossing::crossings(&*strategy)));
+        } else {
+            control().prefix_length.store(0, Relaxed);
+        }
+        self.divisible = Some(strategy);
+        self.tell(&summary, telling, restarted || summary.restarted, used);
+    }
+
     fn explore(&mut self) {
         let control = control();
-        let (most, time) = (control.most.load(Relaxed), control.time.load(Relaxed));
-        let (started, used) = (now(), processor_time());
-        let (mut telling, mut restarted) = (false, false);
+        let used = processor_time();
+        let mut restarted = false;
         // The search has the strategy, and the target all the rest.
         let mut strategy = core::mem::replace(&mut self.strategy, Box::new(Nothing));
         let mut inside = Inside(self);
         let mut summary = Summary::default();
-        if most > 0 {
-            summary = search(&mut inside, &mut *strategy, &mut |target, summary| {
-                let execution = target.execution();
-                telling = target.0.contradiction.is_some() || is_worth_telling(execution, control);
-                let visible = execution.steps.iter().filter(|s| s.op.is_synchronisation()).count() as u32;
-                let spin_held = execution.spin_held;
-                target.0.visible = target.0.visible.max(visible);
-                target.0.spin_held |= spin_held;
-                if !target.0.samples {
-                    let Supervisor { foresight, follower, .. } = &mut *target.0;
-                    foresight.hear(follower.arbiter.execution());
-                }
-                let over = summary.executions >= most || summary.executions % 64 == 0 && now() - started >= time;
-                if telling || over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
+        let mut turn = TurnOver::begin();
+        if turn.most > 0 {
+            summary = search(&mut inside, &mut *strategy, &mut |target, summary| turn.look(target, summary));
         }
+        let mut telling = turn.telling;
         restarted |= summary.restarted;
         control.estimated.store(0, Relaxed);
         let unforeseen = &mut inside.0.unforeseen;
@@ -264,6 +310,12 @@ impl Supervisor {
             control.prefix_length.store(0, Relaxed);
         }
         self.strategy = strategy;
+        self.tell(&summary, telling, restarted, used);
+    }
+
+    /// Leaves everything in the control words.
+    fn tell(&mut self, summary: &Summary, telling: bool, restarted: bool, used: u64) {
+        let control = control();
         if let Some(contradiction) = self.contradiction {
             crate::engine::break_down(format_args!(
                 "the report of an execution contradicts the model: {contradiction}"
@@ -306,6 +358,39 @@ impl Supervisor {
             control.names_length.store(0, Relaxed);
         }
         control.status.store(Status::EXPLORED, Relaxed);
+    }
+}
+
+/// Decides when a turn is over.
+struct TurnOver {
+    most: u64,
+    time: u64,
+    started: u64,
+    telling: bool,
+}
+
+impl TurnOver {
+    fn begin() -> Self {
+        let control = control();
+        let (most, time) = (control.most.load(Relaxed), control.time.load(Relaxed));
+        Self { most, time, started: now(), telling: false }
+    }
+
+    /// Looks at an execution.
+    fn look(&mut self, target: &mut Inside<'_>, summary: &Summary) -> ControlFlow<()> {
+        let execution = target.execution();
+        self.telling = target.0.contradiction.is_some() || is_worth_telling(execution, control());
+        let visible = execution.steps.iter().filter(|s| s.op.is_synchronisation()).count() as u32;
+        let spin_held = execution.spin_held;
+        target.0.visible = target.0.visible.max(visible);
+        target.0.spin_held |= spin_held;
+        if !target.0.samples {
+            let Supervisor { foresight, follower, .. } = &mut *target.0;
+            foresight.hear(follower.arbiter.execution());
+        }
+        let done = summary.executions;
+        let over = done >= self.most || done.is_multiple_of(64) && now() - self.started >= self.time;
+        if self.telling || over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -86,6 +86,9 @@ fn prepare(config: &TestConfig, base: &Path, directory: &Path) -> Result<Check, 
         directory: Some(directory.to_owned()),
         shrink_time: SHRINK_TIME,
         exploration_trace: None,
+        workers: 0,
+        slice: ordain_native::SLICE,
+        resume: false,
     })
 }
 

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// Both sides must be of this version.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Where the plan's forced decisions begin: pairs of thread and choice.
 pub const PLAN_OFFSET: usize = 1 << 20;
 /// More forced decisions than this cannot be told.
@@ -20,8 +20,12 @@ pub const LOG_SIZE: usize = 1 << 28;
 pub const INPUTS_OFFSET: usize = LOG_OFFSET + LOG_SIZE;
 /// How much room they have.
 pub const INPUTS_SIZE: usize = 1 << 26;
+/// Where the fragment of a divided search begins, and later what has become of it.
+pub const FRAGMENT_OFFSET: usize = INPUTS_OFFSET + INPUTS_SIZE;
+/// How much room it has.
+pub const FRAGMENT_SIZE: usize = 1 << 28;
 /// The size of the shared memory. Only what is touched takes room.
-pub const SHARED_SIZE: usize = INPUTS_OFFSET + INPUTS_SIZE;
+pub const SHARED_SIZE: usize = FRAGMENT_OFFSET + FRAGMENT_SIZE;
 /// Longest message.
 pub const MESSAGE_SIZE: usize = 4096;
 /// Most threads whose registers are told at the end.
@@ -115,6 +119,8 @@ impl Job {
     pub const PLAN: u32 = 0;
     /// Explore by itself, with the strategy that was told, until something is worth telling.
     pub const EXPLORE: u32 = 1;
+    /// The same with a fragment of the search, and tell what has become of it.
+    pub const FRAGMENT: u32 = 2;
 }
 
 /// Who decides behind the forced decisions: the value of [`Control::policy`].
@@ -216,6 +222,9 @@ pub struct Control {
     pub estimate: [AtomicU64; 3],
     /// How many of them have been made.
     pub estimate_done: AtomicU64,
+
+    /// Bytes of the fragment, or of what has become of it.
+    pub fragment_length: AtomicU32,
 
     /// Number of forced decisions.
     pub prefix_length: AtomicU32,

@@ -8,7 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ordain_explore::Plan;
 use ordain_model::names::Birth;
-use ordain_model::{Arbiter, End, ObjectId, Operation, Options, Site, ThreadId, Transition};
+use ordain_model::{Arbiter, End, Mark, ObjectId, Operation, Options, Site, ThreadId, Transition};
 
 /// Who decides what happens.
 pub enum Lead<'a, 'b> {
@@ -32,7 +32,25 @@ pub struct Follower {
     /// What was decided before the event came.
     expected: Option<Transition>,
     over: bool,
+    /// What was reported of the last execution, if that was followed as a whole.
+    last: Vec<u8>,
+    /// States of it that can be gone back to; the first ones count.
+    places: Vec<Place>,
+    known_places: usize,
+    /// The number of the step before which to note a place.
+    noting: Option<usize>,
 }
+
+/// A state of the last execution.
+#[derive(Default)]
+struct Place {
+    /// How much had been reported.
+    reported: usize,
+    mark: Mark,
+}
+
+/// Following so many steps again takes less time than noting a place.
+const NEAR: usize = 4;
 
 /// Whether what a thread has announced may become something else because memory changes: a futex operation that compares.
 fn may_become(pending: Operation, op: Operation) -> bool {
@@ -51,15 +69,70 @@ impl Follower {
             members: Vec::new(),
             expected: None,
             over: false,
+            last: Vec::new(),
+            places: Vec::new(),
+            known_places: 0,
+            noting: None,
         }
     }
 
     /// Begins an execution.
     pub fn begin(&mut self) {
         self.arbiter.begin();
+        self.forget();
         self.members.clear();
         self.expected = None;
         self.over = false;
+    }
+
+    /// No state of the last execution can be gone back to.
+    fn forget(&mut self) {
+        self.last.clear();
+        self.known_places = 0;
+        self.noting = None;
+    }
+
+    /// Follows an execution of which all has been reported, led by a plan. If it begins like the last one, in the plan as in what is
+    /// reported, that was confirmed already, and the beginning is passed over.
+    pub fn follow_whole(&mut self, bytes: &[u8], plan: &mut Plan<'_>) -> Result<(), Contradiction> {
+        let last = self.arbiter.execution();
+        let steps = if last.learned { 0 } else { plan.shared(last) };
+        let mut alike = 0;
+        let shared = self.places[..self.known_places].iter().take_while(|place| {
+            let part = alike..place.reported;
+            alike = place.reported;
+            place.mark.steps() <= steps && bytes.get(part.clone()) == self.last.get(part)
+        });
+        let places = shared.count();
+        let (mut reported, mut noted) = (0, 0);
+        match places.checked_sub(1).map(|i| &self.places[i]) {
+            Some(place) => {
+                self.arbiter.go_back(&place.mark);
+                (reported, noted) = (place.reported, place.mark.steps());
+                plan.skip(noted);
+                self.members.clear();
+                self.expected = None;
+                self.over = false;
+            }
+            None => self.begin(),
+        }
+        self.known_places = places;
+        self.noting = (steps >= noted + NEAR).then_some(steps);
+        self.last.clear();
+        self.last.extend_from_slice(bytes);
+        self.feed(&bytes[reported..], &mut Lead::Plan(plan))
+    }
+
+    /// Notes a place, to go back to in later executions.
+    fn note_place(&mut self, reported: usize) {
+        self.noting = None;
+        if self.known_places == self.places.len() {
+            self.places.push(Place::default());
+        }
+        let place = &mut self.places[self.known_places];
+        place.reported = reported;
+        self.arbiter.mark(&mut place.mark);
+        self.known_places += 1;
     }
 
     /// Whether the execution is over as far as the plan goes.
@@ -80,6 +153,12 @@ impl Follower {
             let Some((event, rest)) = Log::read(bytes) else {
                 return Err(Contradiction("what was reported cannot be read"));
             };
+            if self.noting == Some(self.arbiter.execution().steps.len())
+                && matches!(event, Event::Step { .. })
+                && self.members.is_empty()
+            {
+                self.note_place(self.last.len() - bytes.len());
+            }
             bytes = rest;
             self.follow(&event, lead)?;
         }
@@ -227,6 +306,7 @@ impl Follower {
 
     /// Takes over what is known elsewhere.
     pub fn adopt(&mut self, known: &Known) -> Result<(), Contradiction> {
+        self.forget();
         for (number, birth, kind) in &known.births {
             let names = self.arbiter.names_mut();
             names.adopt(*number, *birth, *kind);

@@ -12,10 +12,11 @@ mod event;
 mod follow;
 
 pub use control::{
-    Control, Ending, INPUTS_OFFSET, INPUTS_SIZE, Job, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS,
-    Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Policy, SHARED_SIZE, Status, ThreadRecord, Turn, VERSION,
+    Control, Ending, FRAGMENT_OFFSET, FRAGMENT_SIZE, INPUTS_OFFSET, INPUTS_SIZE, Job, LOG_OFFSET, LOG_SIZE,
+    MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Policy, SHARED_SIZE, Status,
+    ThreadRecord, Turn, VERSION,
 };
-pub use event::{Departure, Event, Known, Log};
+pub use event::{Departure, Event, Known, Log, Piece};
 pub use follow::{Contradiction, Follower, Lead};
 
 /// The descriptor under which the program finds the shared memory.

@@ -23,6 +23,12 @@ pub(super) fn human(check: &Check, report: &Report, directory: Option<&Path>) ->
     line(&mut text, "took", &took(report));
     line(&mut text, "mode", &format!("{} ({})", report.mode.word(), report.mode_reason));
     line(&mut text, "strategy", &strategy(check, report));
+    if let Some(division) = report.division.filter(|d| d.results > 1 && check.workers > 1) {
+        line(&mut text, "workers", &format!("{}, {} fragments", check.workers, division.results));
+    }
+    if report.resumable {
+        line(&mut text, "resume", "the same command with --resume goes on from here");
+    }
     let (loud, quiet): (Vec<String>, Vec<String>) = notes(report).into_iter().partition(|note| is_loud(note));
     for note in &quiet {
         line(&mut text, "note", note);

@@ -296,6 +296,9 @@ impl Header<'_> {
             directory: None,
             shrink_time: Duration::ZERO,
             exploration_trace: None,
+            workers: 0,
+            slice: ordain_native::SLICE,
+            resume: false,
         })
     }
 

@@ -33,6 +33,9 @@ pub(super) fn search(
         max_time: Some(time),
         shrink_time: SHRINK_TIME.min(time),
         exploration_trace: None,
+        workers: 0,
+        slice: ordain_native::SLICE,
+        resume: false,
         directory: Some(directory.path().to_owned()),
         ..check.clone()
     };

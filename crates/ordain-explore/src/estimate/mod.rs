@@ -103,10 +103,9 @@ const LEAST_GROUPS: u64 = 16;
 const MOST_GROUPS: usize = 8192;
 /// Longer executions are not foreseen: it would take too long.
 const LONGEST: usize = 50_000;
-/// Searches that end before that teach nothing: they are over before anybody asks. Then one in [`OFTEN`] executions is learned from, later one
-/// in [`RARELY`].
+/// Searches that end before that teach nothing: they are over before anybody asks. Then one in [`OFTEN`] executions is learned from, the
+/// longer the search the fewer, in the end one in [`RARELY`].
 const SHORT: u64 = 16;
-const EARLY: u64 = 256;
 const OFTEN: u64 = 4;
 const RARELY: u64 = 32;
 
@@ -128,7 +127,7 @@ impl Foresight {
     #[inline]
     pub fn hear(&mut self, execution: &Execution) {
         self.heard += 1;
-        let interval = if self.heard <= EARLY { OFTEN } else { RARELY };
+        let interval = (self.heard / 8).next_power_of_two().clamp(OFTEN, RARELY);
         if self.heard >= SHORT && self.heard.is_multiple_of(interval) {
             self.learn(execution);
         }

@@ -6,7 +6,7 @@
 //! wrote them, or only the words, or else how often each was met. Programs whose threads always do the same are known after
 //! one execution; others become known as the search goes on.
 
-use crate::hash::{Map, mix};
+use crate::hash::{Map, mix, mix_text};
 use alloc::vec::Vec;
 use ordain_model::{Access, End, Execution, Footprint, Imagined, ObjectId, Operation, Outcome, Site, ThreadId, Wait};
 use smallvec::SmallVec;
@@ -140,7 +140,7 @@ impl Course {
     fn go_on(&mut self, op: &Operation, site: Site, outcome: Outcome) -> u64 {
         // Where the program does not say where it is, what it works on must do.
         let spot = if site.0 == 0 { op.object().map_or(0, |o| u64::from(o.0)) } else { site.0 };
-        let spot = op.verb().bytes().fold(spot, |hash, byte| mix(hash, u64::from(byte)));
+        let spot = mix_text(spot, op.verb());
         let waits = matches!(op, Operation::QueueWait { .. } | Operation::FutexWait { .. } | Operation::Woken { .. });
         let back = self.returning && matches!(op, Operation::Lock { .. });
         // Who only tries goes on, one way or the other; who waits or exchanges in vain comes back.
@@ -225,7 +225,7 @@ const ANYWHERE: usize = 5;
 /// The key of an alternative in a context.
 fn context(place: Place, which: usize, alternative: &Alternative, level: usize, seen: u64) -> u64 {
     if level == ANYWHERE {
-        let verb = alternative.op.verb().bytes().fold(alternative.site.0, |hash, byte| mix(hash, u64::from(byte)));
+        let verb = mix_text(alternative.site.0, alternative.op.verb());
         return mix(mix(verb, seen), level as u64);
     }
     mix(mix(u64::from(place) << 32 | which as u64, seen), level as u64)

@@ -1,7 +1,7 @@
 //! From what an execution showed to a finding: made smaller, shown again in a fresh process, described.
 
-use super::Problem;
 use super::run::Run;
+use super::{Check, Problem};
 use crate::finding::{self, Finding, Noticed};
 use crate::target::Native;
 use ordain_explore::{Lowest, Plan, Preemptions, Target, prefix_of, shrink};
@@ -13,6 +13,25 @@ use std::time::Instant;
 /// More findings than this are not kept.
 const MOST_FINDINGS: usize = 100;
 
+impl Check {
+    /// A plan could not be followed. If the program does the same again, it synchronises in ways that are not visible; if not, it
+    /// is not deterministic.
+    pub(super) fn explain_departure(&self, native: &Native, divergence: &Divergence) -> Result<String, Problem> {
+        let difference = self.difference(native, divergence);
+        let mut steps = prefix_of(native.execution());
+        steps.truncate(divergence.step);
+        let mut fresh = native.fresh(Mode::Exec)?;
+        fresh.run(&mut Plan::follow(&steps, &mut Lowest));
+        if let Some(failure) = fresh.failure() {
+            return Err(failure.clone().into());
+        }
+        if let End::Diverged(again) = fresh.execution().end.clone() {
+            return Err(Problem::Nondeterminism { step: again.step, difference: self.difference(&fresh, &again) });
+        }
+        Ok(difference)
+    }
+}
+
 impl Run<'_> {
     /// Confirms what was noticed, and keeps it.
     pub(super) fn keep(&mut self, noticed: Noticed) -> Result<(), Problem> {
@@ -22,26 +41,6 @@ impl Run<'_> {
             self.findings.push(finding);
         }
         Ok(())
-    }
-
-    /// A plan could not be followed. If the program does the same again, it synchronises in ways that are not visible; if not, it
-    /// is not deterministic.
-    pub(super) fn explain_departure(&mut self, divergence: &Divergence) -> Result<String, Problem> {
-        let difference = self.check.difference(&self.native, divergence);
-        let mut steps = prefix_of(self.native.execution());
-        steps.truncate(divergence.step);
-        let mut fresh = self.native.fresh(Mode::Exec)?;
-        fresh.run(&mut Plan::follow(&steps, &mut Lowest));
-        if let Some(failure) = fresh.failure() {
-            return Err(failure.clone().into());
-        }
-        if let End::Diverged(again) = fresh.execution().end.clone() {
-            return Err(Problem::Nondeterminism {
-                step: again.step,
-                difference: self.check.difference(&fresh, &again),
-            });
-        }
-        Ok(difference)
     }
 
     /// Makes the schedule of what was noticed smaller, as far as time allows.

@@ -6,6 +6,7 @@ use crate::observe::{Observer, Progress};
 use crate::target::{Allowance, ModeChange, Native, Search, Wanted};
 use ordain_explore::crossing::{Crossing, crossings};
 use ordain_explore::estimate::{Effort, Forecast, Foresight, TraceFile};
+use ordain_explore::frontier::Division;
 use ordain_explore::strategy::{Bound, Bounded, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Strategy, Summary, Target, prefix_of, search};
 use ordain_model::End;
@@ -30,7 +31,7 @@ pub(super) struct Run<'a> {
     pub(super) observer: &'a mut dyn Observer,
     pub(super) native: Native,
     kind: StrategyKind,
-    started: Instant,
+    pub(super) started: Instant,
     /// Given up when only sampling is sound.
     bound: Option<Bound>,
     pub(super) findings: Vec<Finding>,
@@ -39,22 +40,28 @@ pub(super) struct Run<'a> {
     notes: Vec<String>,
     /// Outputs that were seen; the first is that of a run without a schedule, with which replays compare.
     pub(super) outputs: Vec<[Vec<u8>; 2]>,
-    visible: usize,
-    spin_held: bool,
-    timed_out: bool,
-    exploring: Duration,
+    pub(super) visible: usize,
+    pub(super) spin_held: bool,
+    pub(super) timed_out: bool,
+    pub(super) exploring: Duration,
     cpu: Duration,
     progress: Samples,
-    interrupted: bool,
+    pub(super) interrupted: bool,
     foresight: Foresight,
     trace: Option<TraceFile>,
     /// Where the search was last.
-    crossings: Vec<Crossing>,
+    pub(super) crossings: Vec<Crossing>,
     /// How much there is, and when that was last estimated.
-    estimate: Option<Estimate>,
-    foreseen: (Summary, Instant),
+    pub(super) estimate: Option<Estimate>,
+    pub(super) foreseen: (Summary, Instant),
     forecast_cost: Duration,
+    /// How the search is divided.
+    pub(super) division: Option<Division>,
+    pub(super) resumable: bool,
 }
+
+/// What a search did, what that covers, and where the program departed from a plan, if it did.
+pub(super) type Explored = (Summary, Option<Coverage>, Option<String>);
 
 impl<'a> Run<'a> {
     pub(super) fn new(check: &'a Check, observer: &'a mut dyn Observer) -> Result<Self, Problem> {
@@ -83,6 +90,8 @@ impl<'a> Run<'a> {
             estimate: None,
             foreseen: (Summary::default(), Instant::now()),
             forecast_cost: Duration::ZERO,
+            division: None,
+            resumable: false,
         })
     }
 
@@ -97,7 +106,7 @@ impl<'a> Run<'a> {
     }
 
     /// Tells how far it is; `true` if it shall stop.
-    fn tell_progress(&mut self, total: &Summary) -> bool {
+    pub(super) fn tell_progress(&mut self, total: &Summary) -> bool {
         let progress = Progress {
             elapsed: self.started.elapsed(),
             summary: *total,
@@ -105,6 +114,8 @@ impl<'a> Run<'a> {
             estimate: self.estimate,
             most: self.check.max_executions,
             limit: self.check.max_time,
+            workers: self.check.workers,
+            division: self.division,
         };
         self.progress.add(Sample {
             seconds: progress.elapsed.as_secs_f64(),
@@ -161,8 +172,13 @@ impl<'a> Run<'a> {
     }
 
     /// Explores; gives what was done, what that covers, and where the program departed from a plan, if it did.
-    fn explore(&mut self) -> Result<(Summary, Option<Coverage>, Option<String>), Problem> {
-        let (summary, coverage, departed) = match self.search_inside(Summary::default())? {
+    fn explore(&mut self) -> Result<Explored, Problem> {
+        let explored = match self.is_divisible() {
+            true => self.search_divided()?,
+            false if self.check.resume => return Err(self.cannot_resume()),
+            false => self.search_inside(Summary::default())?,
+        };
+        let (summary, coverage, departed) = match explored {
             Some(explored) => explored,
             None => {
                 let mut strategy = self.make_strategy();
@@ -184,7 +200,7 @@ impl<'a> Run<'a> {
     }
 
     /// Executions that are allowed, given what was done before.
-    fn most(&self, before: &Summary) -> u64 {
+    pub(super) fn most(&self, before: &Summary) -> u64 {
         let samples = self.kind.samples() || before.executions > 0;
         let unlimited = self.check.max_executions.is_none() && self.check.max_time.is_none();
         match self.check.max_executions {
@@ -194,21 +210,11 @@ impl<'a> Run<'a> {
     }
 
     /// Lets the process explore by itself. `None` if it cannot, or if the program destroys it: then it must be led step by step.
-    #[allow(clippy::type_complexity)]
-    fn search_inside(
-        &mut self,
-        before: Summary,
-    ) -> Result<Option<(Summary, Option<Coverage>, Option<String>)>, Problem> {
+    fn search_inside(&mut self, before: Summary) -> Result<Option<Explored>, Problem> {
         if self.native.mode() == Mode::Exec || self.check.compare_output || self.trace.is_some() {
             return Ok(None);
         }
-        let job = Search {
-            strategy: self.kind,
-            bound: self.bound,
-            seed: self.check.seed,
-            depth: self.check.depth,
-            expected_status: self.check.expected_status,
-        };
+        let job = self.job();
         let most = self.most(&before);
         let mut total = before;
         let mut attempts = 0;
@@ -242,7 +248,7 @@ impl<'a> Run<'a> {
             self.visible = self.visible.max(turn.visible);
             self.spin_held |= turn.spin_held;
             if let Some(divergence) = &turn.departure {
-                let departed = self.explain_departure(divergence)?;
+                let departed = self.check.explain_departure(&self.native, divergence)?;
                 self.native.stop_exploring();
                 return Ok(Some((total, None, Some(departed))));
             }
@@ -272,13 +278,43 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// What a process is to explore.
+    pub(super) fn job(&self) -> Search {
+        Search {
+            strategy: self.kind,
+            bound: self.bound,
+            seed: self.check.seed,
+            depth: self.check.depth,
+            expected_status: self.check.expected_status,
+        }
+    }
+
+    /// How schedules are chosen now.
+    pub(super) fn kind(&self) -> StrategyKind {
+        self.kind
+    }
+
+    /// Notes something, once.
+    pub(super) fn note_once(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn cannot_resume(&self) -> Problem {
+        let path = self.check.directory.clone().unwrap_or_default();
+        let reason =
+            "only a search with the strategy optimal, source or portfolio, without bounds, can be resumed".into();
+        Problem::Resume { path, reason }
+    }
+
     /// Whether the search has an end that can be foreseen.
-    fn is_exhaustive(&self) -> bool {
+    pub(super) fn is_exhaustive(&self) -> bool {
         !self.kind.samples() && self.bound.is_none()
     }
 
     /// Whether it is time for an estimate, given how long the present turn may take.
-    fn wants_forecast(&self, time: Duration) -> Wanted {
+    pub(super) fn wants_forecast(&self, time: Duration) -> Wanted {
         let since = self.foreseen.1.elapsed();
         let due = since >= FORESEEN || self.estimate.is_none() && since >= FIRST_FORESEEN || time <= TURN;
         let affordable = since >= SHARE * self.forecast_cost;
@@ -400,7 +436,7 @@ impl<'a> Run<'a> {
             let stopped = self.tell_progress(&total);
             self.check_failure()?;
             if let End::Diverged(divergence) = self.native.execution().end.clone() {
-                result = Some(self.explain_departure(&divergence)?);
+                result = Some(self.check.explain_departure(&self.native, &divergence)?);
                 break;
             }
             match interesting {
@@ -521,6 +557,8 @@ impl<'a> Run<'a> {
             progress: self.progress.done(),
             estimate: if exhausted { known } else { self.estimate },
             interrupted: self.interrupted,
+            division: self.division,
+            resumable: self.resumable,
             wall: self.started.elapsed(),
             cpu: {
                 drop(self.native);

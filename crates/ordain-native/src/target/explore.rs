@@ -83,11 +83,21 @@ impl Native {
         if !self.exploring && !self.shared.write_known(&self.follower.known_since(0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
+        self.take_turn_with(Job::EXPLORE, search, allowance)
+    }
+
+    /// Gives the process a turn to explore.
+    pub(super) fn take_turn_with(
+        &mut self,
+        job: u32,
+        search: &Search,
+        allowance: &Allowance,
+    ) -> Result<Option<Turn>, Failure> {
         let control = self.shared.control();
         if !self.exploring {
             control.search.store(control.search.load(Relaxed).wrapping_add(1), Relaxed);
         }
-        control.job.store(Job::EXPLORE, Relaxed);
+        control.job.store(job, Relaxed);
         control
             .strategy
             .store(StrategyKind::ALL.iter().position(|k| *k == search.strategy).unwrap_or(0) as u32, Relaxed);
@@ -151,6 +161,7 @@ impl Native {
     pub fn stop_exploring(&mut self) {
         self.exploring = false;
         self.process = None;
+        self.told = (0, 0);
         self.shared.control().job.store(Job::PLAN, Relaxed);
     }
 

@@ -106,6 +106,9 @@ pub fn check(path: &Path, arguments: &[String]) -> Check {
         directory: None,
         shrink_time: Duration::from_secs(5),
         exploration_trace: None,
+        workers: 0,
+        slice: ordain_native::SLICE,
+        resume: false,
     }
 }
 

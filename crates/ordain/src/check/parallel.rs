@@ -13,7 +13,7 @@ use ordain_explore::frontier::{
 };
 use ordain_explore::strategy::{Kind, Optimal};
 use ordain_explore::{Planned, Strategy as _, Summary, Target, search};
-use ordain_model::{Names, ThreadId, Transition};
+use ordain_model::Transition;
 use ordain_report::Estimate;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -113,23 +113,12 @@ struct Heard {
     spun: bool,
 }
 
-/// Whose child is whose child, from main on.
-fn lineage(names: &Names, mut thread: ThreadId) -> Vec<u32> {
-    let mut path = Vec::new();
-    while let Some((parent, number)) = names.birth(thread) {
-        path.push(number - 1);
-        thread = parent;
-    }
-    path.reverse();
-    path
-}
-
 /// The schedule of what was noticed elsewhere, with the numbers that threads have here.
 fn at_home(executor: &mut Executor, (noticed, lineages): (Noticed, Vec<Vec<u32>>)) -> Noticed {
     let names = executor.names_mut();
-    let prefix = noticed.prefix.iter().zip(&lineages).map(|(planned, lineage)| {
-        let thread = lineage.iter().fold(ThreadId::MAIN, |thread, number| names.child(thread, *number));
-        Planned { transition: Transition { thread, ..planned.transition }, op: None }
+    let prefix = noticed.prefix.iter().zip(&lineages).map(|(planned, lineage)| Planned {
+        transition: Transition { thread: names.descendant(lineage), ..planned.transition },
+        op: None,
     });
     let prefix = prefix.collect();
     Noticed { prefix, ..noticed }
@@ -170,7 +159,7 @@ impl<'a> Crew<'a> {
                 return if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
             }
             told.push((noticed.kind, noticed.place.clone()));
-            let lineages = noticed.prefix.iter().map(|p| lineage(target.names(), p.transition.thread)).collect();
+            let lineages = noticed.prefix.iter().map(|p| target.names().lineage(p.transition.thread)).collect();
             heard.noticed = Some((noticed, lineages));
             ControlFlow::Break(())
         });

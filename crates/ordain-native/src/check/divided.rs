@@ -1,0 +1,393 @@
+//! A check whose search is divided: workers explore fragments, each in a process of its own, and what is left can be kept and resumed.
+
+use super::checkpoint::State;
+use super::run::{Explored, Run};
+use super::{Check, Problem};
+use crate::finding::{self, Noticed};
+use crate::target::{Allowance, Failure, ModeChange, Native, Search, Wanted};
+use ordain_explore::crossing::Crossing;
+use ordain_explore::frontier::{Accepted, Controller, Done, Drive, Hire, Order, Pace, Signals, Worker, drive};
+use ordain_explore::{Coverage, Planned, Summary, Target};
+use ordain_model::{Names, Transition};
+use ordain_report::Estimate;
+use ordain_wire::Mode;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often something is heard.
+const TICK: Duration = Duration::from_millis(100);
+/// How often what is left is kept, at most, and how often its own time that is at least.
+const KEPT: Duration = Duration::from_millis(200);
+const SHARE: u32 = 25;
+/// Losses in a row after which the program is led step by step.
+const MOST_LOSSES: u32 = 3;
+
+/// What workers share.
+struct Common<'a> {
+    check: &'a Check,
+    job: Search,
+    workers: u64,
+    /// Executions that may still be made.
+    left: AtomicU64,
+    deadline: Option<Instant>,
+    /// Somebody should estimate how much there is.
+    forecast: AtomicBool,
+    /// Why nobody can go on.
+    ended: Mutex<Option<Ended>>,
+}
+
+/// Why a search ends before its time.
+enum Ended {
+    Failure(Failure),
+    /// The program departed from its plan; what that means.
+    Departed(Result<String, Problem>),
+}
+
+/// What comes with the result of a worker.
+struct Heard {
+    /// What was noticed, with its inputs from outside.
+    noticed: Option<(Portable<Noticed>, Vec<u8>)>,
+    /// Where the worker's search was.
+    crossings: Portable<Vec<Crossing>>,
+    /// Something was worth telling that is nothing.
+    unconfirmed: Option<String>,
+    visible: usize,
+    spin_held: bool,
+    cpu: Duration,
+    estimate: Option<ordain_explore::estimate::Estimate>,
+    mode: Mode,
+    changes: Vec<ModeChange>,
+}
+
+/// Something with threads in it, as another process numbers them: with the place of each in the tree of births.
+struct Portable<T> {
+    what: T,
+    lineages: Vec<Vec<u32>>,
+}
+
+impl<T> Portable<T> {
+    fn new(what: T, names: &Names, threads: impl Iterator<Item = Transition>) -> Self {
+        Self { what, lineages: threads.map(|t| names.lineage(t.thread)).collect() }
+    }
+}
+
+fn each_transition(crossings: &[Crossing]) -> impl Iterator<Item = Transition> + '_ {
+    crossings.iter().flat_map(|c| [c.taken].into_iter().chain(c.explored.iter().copied()).chain(c.left.iter().copied()))
+}
+
+/// Gives the transitions of crossings the numbers that threads have here.
+fn at_home(crossings: Portable<Vec<Crossing>>, names: &mut Names) -> Vec<Crossing> {
+    let mut lineages = crossings.lineages.iter();
+    let mut rename = |t: Transition| match lineages.next() {
+        Some(lineage) => Transition { thread: names.descendant(lineage), ..t },
+        None => t,
+    };
+    let mut renamed = |c: Crossing| Crossing {
+        taken: rename(c.taken),
+        explored: c.explored.into_iter().map(&mut rename).collect(),
+        left: c.left.into_iter().map(&mut rename).collect(),
+    };
+    crossings.what.into_iter().map(&mut renamed).collect()
+}
+
+/// One that explores, in a process of its own.
+struct Crew<'a> {
+    common: &'a Common<'a>,
+    native: Native,
+    /// What was told already.
+    told: Vec<Noticed>,
+}
+
+impl Crew<'_> {
+    fn end(&self, ended: Ended) -> String {
+        let mut place = self.common.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        place.get_or_insert(ended);
+        "the search ends".into()
+    }
+
+    /// Takes a part of the executions that may still be made.
+    fn reserve(&self) -> u64 {
+        let share = |left: u64| left.div_ceil(self.common.workers).max(1).min(left);
+        let before = self.common.left.fetch_update(Relaxed, Relaxed, |left| Some(left - share(left)));
+        before.map_or(1, |left| share(left).max(1))
+    }
+}
+
+impl Worker for Crew<'_> {
+    type Extra = Heard;
+
+    fn explore(&mut self, order: &Order, _signals: &Signals) -> Result<(Done, Heard), String> {
+        let common = self.common;
+        let slice = Duration::from_micros(order.task.slice);
+        let time = common.deadline.map_or(slice, |d| slice.min(d.saturating_duration_since(Instant::now())));
+        let executions = self.reserve();
+        let forecast = if common.forecast.swap(false, Relaxed) { Wanted::Rough } else { Wanted::No };
+        let allowance = Allowance { before: 0, executions, time, forecast };
+        let explored = self.native.explore_fragment(&common.job, order, &allowance);
+        let turn = match explored {
+            Ok(Some(turn)) => turn,
+            Ok(None) => {
+                common.left.fetch_add(executions, Relaxed);
+                return Err(self.native.last_loss.clone().unwrap_or_else(|| "its process was started anew".into()));
+            }
+            Err(failure) => return Err(self.end(Ended::Failure(failure))),
+        };
+        common.left.fetch_add(executions.saturating_sub(turn.turn.summary.executions), Relaxed);
+        let (done, turn) = (turn.done, turn.turn);
+        if let Some(divergence) = &turn.departure {
+            let explained = common.check.explain_departure(&self.native, divergence);
+            return Err(self.end(Ended::Departed(explained)));
+        }
+        let Some(done) = done else { return Err("there is no result".into()) };
+        let noticed = if turn.telling { finding::notice(&self.native, common.job.expected_status) } else { None };
+        let unconfirmed = (turn.telling && noticed.is_none()).then(|| format!("{:?}", self.native.aftermath().ended));
+        let new = noticed.filter(|n| !self.told.iter().any(|t| t.is_like(n)));
+        let names = self.native.names();
+        let crossings = Portable::new(turn.crossings.clone(), names, each_transition(&turn.crossings));
+        let noticed = new.map(|noticed| {
+            self.told.push(noticed.clone());
+            let threads: Vec<Transition> = noticed.prefix.iter().map(|p| p.transition).collect();
+            (Portable::new(noticed, self.native.names(), threads.into_iter()), self.native.inputs())
+        });
+        let heard = Heard {
+            noticed,
+            crossings,
+            unconfirmed,
+            visible: turn.visible,
+            spin_held: turn.spin_held,
+            cpu: turn.cpu,
+            estimate: turn.estimate,
+            mode: self.native.mode(),
+            changes: self.native.changes.clone(),
+        };
+        Ok((done, heard))
+    }
+}
+
+impl Run<'_> {
+    /// Whether the search can be divided.
+    pub(super) fn is_divisible(&self) -> bool {
+        self.check.workers > 0
+            && self.kind().rule().is_some()
+            && self.is_exhaustive()
+            && self.native.mode() != Mode::Exec
+            && !self.check.compare_output
+            && self.check.exploration_trace.is_none()
+    }
+
+    /// Explores with several workers. `None` if the program destroys its processes: then it must be led step by step.
+    pub(super) fn search_divided(&mut self) -> Result<Option<Explored>, Problem> {
+        let Some(rule) = self.kind().rule() else { return Ok(None) };
+        let least = self.check.slice.as_micros() as u64;
+        let mut controller = Controller::new(rule, Pace { least, most: Pace::LOCAL.most.max(least) });
+        let mut before = Duration::ZERO;
+        if let Some(directory) = self.check.directory.as_deref().filter(|_| self.check.resume) {
+            let checkpoint = self.check.resume_search(directory)?;
+            let path = directory.to_path_buf();
+            let damaged = || Problem::Resume { path, reason: "its findings cannot be read".into() };
+            (self.findings, self.noticed) = checkpoint.findings().ok_or_else(damaged)?;
+            (before, self.exploring) = (checkpoint.elapsed, checkpoint.exploring);
+            (self.visible, self.spin_held) = (checkpoint.visible, checkpoint.spin_held);
+            controller = checkpoint.controller;
+            controller.take_over();
+        }
+        let done = controller.total().executions;
+        let most = self.most(&Summary::default());
+        let common = Common {
+            check: self.check,
+            job: self.job(),
+            workers: self.check.workers as u64,
+            left: AtomicU64::new(most.saturating_sub(done)),
+            deadline: self.check.max_time.map(|t| self.started + t),
+            forecast: AtomicBool::new(false),
+            ended: Mutex::new(None),
+        };
+        let mut crew: Vec<Hire<'_, Crew<'_>>> = Vec::new();
+        for number in 0..self.check.workers {
+            let fresh = self.native.fresh_like()?;
+            // The first goes on with the process that is there.
+            let native = if number == 0 { std::mem::replace(&mut self.native, fresh) } else { fresh };
+            let common = &common;
+            crew.push(Box::new(move || Crew { common, native, told: Vec::new() }));
+        }
+        let mut leading =
+            Leading { before, kept: (Instant::now(), KEPT), losses: 0, stop: false, given_up: false, problem: None };
+        drive(&mut controller, crew, before, TICK, &mut |controller, told| {
+            leading.hear(self, &common, controller, told, most)
+        });
+        let Leading { given_up, problem, .. } = leading;
+        self.timed_out |= common.deadline.is_some_and(|d| Instant::now() >= d);
+        let total = controller.total();
+        match (problem, common.ended.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+            (Some(problem), _) => return Err(problem),
+            (None, Some(Ended::Failure(failure))) => return Err(failure.into()),
+            (None, Some(Ended::Departed(explained))) => return Ok(Some((total, None, Some(explained?)))),
+            (None, None) => {}
+        }
+        if given_up {
+            return Ok(None);
+        }
+        self.division = Some(controller.division());
+        if let Some(directory) = self.check.directory.as_deref() {
+            // A check that was to end with its first finding is over.
+            let over = !self.findings.is_empty() && !self.check.keep_going && !self.interrupted;
+            if total.exhausted || over {
+                self.check.forget_search(directory);
+            } else {
+                self.keep_search(directory, &controller, before);
+                self.resumable = true;
+            }
+        }
+        if !total.exhausted && self.findings.is_empty() && !self.interrupted {
+            self.look_from_the_beginning(&total)?;
+        }
+        Ok(Some((total, total.exhausted.then_some(Coverage::Everything), None)))
+    }
+
+    /// Writes what is left, so that it can be resumed.
+    fn keep_search(&mut self, directory: &Path, controller: &Controller, before: Duration) {
+        let state = State {
+            elapsed: before + self.started.elapsed(),
+            exploring: self.exploring,
+            visible: self.visible,
+            spin_held: self.spin_held,
+            findings: &self.findings,
+            noticed: &self.noticed,
+        };
+        if let Err(why) = self.check.keep_search(directory, controller, &state) {
+            self.note_once(format!("what is left of the search could not be kept: {why}"));
+        }
+    }
+
+    /// Estimates as well as can be how much there is in all.
+    fn look_from_the_beginning(&mut self, total: &Summary) -> Result<(), Problem> {
+        let allowance = Allowance { before: 0, executions: 1, time: TICK, forecast: Wanted::Best };
+        let job = self.job();
+        let Some(turn) = self.native.explore(&job, &allowance)? else { return Ok(()) };
+        self.take_total(turn.estimate, total);
+        if turn.telling
+            && let Some(noticed) = finding::notice(&self.native, self.check.expected_status)
+        {
+            self.keep(noticed)?;
+        }
+        Ok(())
+    }
+
+    /// Takes an estimate that was made from the beginning.
+    fn take_total(&mut self, estimate: Option<ordain_explore::estimate::Estimate>, total: &Summary) {
+        let Some(e) = estimate else { return };
+        let done = self.classes_of(total);
+        self.estimate = Some(Estimate::from_ln(e.ln, e.low, e.high, e.done).with_done(done));
+    }
+
+    /// How many executions were of the search itself: every second one of a portfolio is a sample.
+    fn classes_of(&self, total: &Summary) -> u64 {
+        let samples = self.kind() == ordain_explore::strategy::Kind::Portfolio;
+        if samples { total.executions.div_ceil(2) } else { total.executions }
+    }
+}
+
+/// Leads the workers.
+struct Leading {
+    before: Duration,
+    /// When what is left was last kept, and how long until that pays again.
+    kept: (Instant, Duration),
+    losses: u32,
+    stop: bool,
+    given_up: bool,
+    problem: Option<Problem>,
+}
+
+impl Leading {
+    fn hear(
+        &mut self,
+        run: &mut Run<'_>,
+        common: &Common<'_>,
+        controller: &mut Controller,
+        told: Drive<Heard>,
+        most: u64,
+    ) -> ControlFlow<()> {
+        match told {
+            Drive::Result(_, heard) => {
+                if let Err(problem) = self.take(run, controller, heard) {
+                    self.problem.get_or_insert(problem);
+                    return ControlFlow::Break(());
+                }
+                return ControlFlow::Continue(());
+            }
+            Drive::Accepted(Accepted::Counts) => self.losses = 0,
+            Drive::Accepted(Accepted::Restarted) => run.estimate = None,
+            Drive::Accepted(Accepted::Stale) => {}
+            Drive::Accepted(Accepted::Malformed) => self.lose(run, "its result made no sense".into()),
+            Drive::Lost(_, why) => {
+                if common.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                    return ControlFlow::Break(());
+                }
+                self.lose(run, why);
+            }
+            Drive::Tick => self.tick(run, common, controller),
+        }
+        let total = controller.total();
+        self.stop |= run.check.max_time.is_some_and(|t| run.started.elapsed() >= t) || total.executions >= most;
+        if self.stop || self.given_up { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn lose(&mut self, run: &mut Run<'_>, why: String) {
+        run.native.losses += 1;
+        run.native.last_loss = Some(why);
+        self.losses += 1;
+        self.given_up |= self.losses > MOST_LOSSES;
+    }
+
+    /// Takes in what comes with a result.
+    fn take(&mut self, run: &mut Run<'_>, controller: &Controller, heard: Heard) -> Result<(), Problem> {
+        run.visible = run.visible.max(heard.visible);
+        run.spin_held |= heard.spin_held;
+        run.exploring += heard.cpu;
+        run.native.follow_mode(heard.mode, &heard.changes);
+        run.take_total(heard.estimate, &controller.total());
+        if let Some(message) = heard.unconfirmed {
+            let message = format!("the process saw it end with {message}");
+            return Err(Problem::Unconfirmed { kind: "misbehaviour", message });
+        }
+        let crossings = at_home(heard.crossings, run.native.names_mut());
+        if !crossings.is_empty() {
+            run.crossings = crossings;
+        }
+        let Some((Portable { what: mut noticed, lineages }, inputs)) = heard.noticed else { return Ok(()) };
+        // At the end others may have noticed something too.
+        if run.noticed.iter().any(|n| n.is_like(&noticed)) || self.stop {
+            return Ok(());
+        }
+        let names = run.native.names_mut();
+        let prefix = noticed.prefix.iter().zip(&lineages).map(|(planned, lineage)| {
+            let transition = Transition { thread: names.descendant(lineage), ..planned.transition };
+            Planned { transition, op: None }
+        });
+        noticed.prefix = prefix.collect();
+        run.native.set_inputs(&inputs);
+        run.keep(noticed)?;
+        self.stop |= !run.check.keep_going;
+        Ok(())
+    }
+
+    fn tick(&mut self, run: &mut Run<'_>, common: &Common<'_>, controller: &Controller) {
+        run.division = Some(controller.division());
+        if run.wants_forecast(Duration::MAX) != Wanted::No {
+            run.foreseen.1 = Instant::now();
+            common.forecast.store(true, Relaxed);
+        }
+        let total = controller.total();
+        run.estimate = run.estimate.map(|e| e.with_done(run.classes_of(&total)));
+        self.stop |= run.tell_progress(&total);
+        let directory = run.check.directory.as_deref().filter(|_| self.kept.0.elapsed() >= self.kept.1);
+        if let Some(directory) = directory {
+            let begin = Instant::now();
+            run.keep_search(directory, controller, self.before);
+            self.kept = (Instant::now(), KEPT.max(begin.elapsed() * SHARE));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Searches that are divided: the same classes and findings with any number of workers, and after any interruption.
+
+mod common;
+
+use common::{Program, check_of, programs};
+use ordain_explore::strategy::Kind as StrategyKind;
+use ordain_native::{Check, Observer, Problem, Progress, Verdict};
+use std::time::Duration;
+
+/// A check whose search is divided all the time.
+fn divided(program: &Program, workers: usize) -> Check {
+    let mut check = check_of(program);
+    (check.workers, check.slice) = (workers, Duration::from_micros(1));
+    check
+}
+
+fn program(file: &str, arguments: &[&str]) -> Program {
+    let found = programs().into_iter().find(|p| p.file == file).expect("a program of the list");
+    Program { args: arguments.iter().map(ToString::to_string).collect(), ..found }
+}
+
+#[test]
+fn counts_are_those_of_one_worker() {
+    for program in programs().into_iter().filter(|p| p.file.starts_with("counts/")) {
+        for (workers, strategy) in [(1, StrategyKind::Optimal), (2, StrategyKind::Optimal), (3, StrategyKind::Source)] {
+            let mut check = divided(&program, workers);
+            check.strategy = Some(strategy);
+            let report = check.run().expect("a verdict");
+            let what = format!("{} {:?} with {workers} workers, {strategy:?}", program.file, program.args);
+            assert_eq!(report.verdict, Verdict::Verified, "{what}");
+            assert_eq!(Some(report.summary.executions), program.classes, "{what}");
+            let division = report.division.expect("it was divided");
+            assert_eq!((division.waiting, division.assigned, division.stale), (0, 0, 0), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_large_search_is_divided_in_every_mode() {
+    for mode in [ordain_native::Mode::Snapshot, ordain_native::Mode::Fork] {
+        let mut check = divided(&program("counts/mutex_counter.c", &["3", "3"]), 3);
+        check.mode = Some(mode);
+        let report = check.run().expect("a verdict");
+        assert_eq!((report.verdict, report.summary.executions), (Verdict::Verified, 1680));
+        assert!(report.division.is_some_and(|d| d.results >= 20), "{:?}", report.division);
+    }
+}
+
+#[test]
+fn findings_are_found_and_confirmed() {
+    let bugs: Vec<Program> = programs().into_iter().filter(|p| p.file.starts_with("bugs/")).collect();
+    // All of them are checked with one worker elsewhere.
+    for program in bugs.iter().filter(|p| p.option.is_none()).step_by(5) {
+        let mut check = divided(program, 2);
+        (check.max_executions, check.strategy) = (Some(20_000), Some(StrategyKind::Optimal));
+        let report = check.run().unwrap_or_else(|problem| panic!("{}: {problem}", program.file));
+        assert_eq!(report.verdict, Verdict::Finding, "{}: {}", program.file, report.meaning);
+    }
+}
+
+/// Stops a check after so many executions.
+struct Impatient(u64);
+
+impl Observer for Impatient {
+    fn progress(&mut self, progress: &Progress) {
+        self.0 = if progress.summary.executions >= self.0 { 0 } else { self.0 };
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+#[test]
+fn a_search_that_is_stopped_again_and_again_explores_each_class_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut check = divided(&program("counts/mutex_counter.c", &["3", "4"]), 2);
+    check.directory = Some(directory.path().to_owned());
+    let mut stopped = 0;
+    loop {
+        let done = check.run_watched(&mut Impatient(1)).expect("a verdict");
+        if done.verdict == Verdict::Verified {
+            assert_eq!(done.summary.executions, 34_650);
+            break;
+        }
+        assert!(done.resumable && done.interrupted, "{}", done.meaning);
+        stopped += 1;
+        check.resume = true;
+        assert!(stopped < 1_000, "it does not come to an end");
+    }
+    assert!(stopped > 1);
+    // It is over.
+    let problem = check.run().expect_err("nothing is left");
+    assert!(matches!(&problem, Problem::Resume { reason, .. } if reason.contains("no unfinished search")), "{problem}");
+}
+
+#[test]
+fn findings_survive_and_are_told_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let program = program("bugs/abba.c", &[]);
+    let mut whole = divided(&program, 2);
+    whole.keep_going = true;
+    let whole = whole.run().expect("a verdict");
+    let mut check = divided(&program, 2);
+    (check.keep_going, check.directory) = (true, Some(directory.path().to_owned()));
+    (check.strategy, check.max_executions) = (Some(StrategyKind::Optimal), Some(1));
+    let mut report = check.run().expect("a verdict");
+    while report.resumable {
+        check.resume = true;
+        check.max_executions = Some(report.summary.executions + 1);
+        report = check.run().expect("a verdict");
+    }
+    assert_eq!(report.findings.len(), whole.findings.len());
+    assert_eq!(report.summary.executions, whole.summary.executions);
+    assert_eq!(report.findings[0].story.kind, whole.findings[0].story.kind);
+}
+
+#[test]
+fn another_program_or_option_is_refused_with_the_reason() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut check = divided(&program("counts/mutex_counter.c", &["3", "3"]), 1);
+    check.directory = Some(directory.path().to_owned());
+    check.max_executions = Some(100);
+    check.strategy = Some(StrategyKind::Optimal);
+    assert!(check.run().expect("a verdict").resumable);
+    let refusal = |change: &dyn Fn(&mut Check)| {
+        let mut other = check.clone();
+        other.resume = true;
+        change(&mut other);
+        match other.run() {
+            Err(Problem::Resume { reason, .. }) => reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    let other = program("counts/philosophers.c", &["3"]);
+    assert!(refusal(&|c| c.launch.arguments = vec!["2".into(), "2".into()]).contains("arguments"));
+    assert!(refusal(&|c| c.strategy = Some(StrategyKind::Source)).contains("strategy"));
+    assert!(refusal(&|c| c.options.kind_time = true).contains("kind time"));
+    assert!(refusal(&|c| c.binary = check_of(&other).binary).contains("program"));
+    let file = directory.path().join("checkpoint");
+    let bytes = std::fs::read(&file).expect("a checkpoint");
+    std::fs::write(&file, &bytes[..bytes.len() / 2]).expect("written");
+    assert!(refusal(&|_| {}).contains("damaged"));
+    std::fs::write(&file, b"\xff\xff\xff\xff\x0frubbish").expect("written");
+    assert!(refusal(&|_| {}).contains("another version"));
+}
