@@ -1,8 +1,8 @@
 //! What a worker explores with: unmodified programs, and tests of Rust test binaries.
 
+mod program;
 mod test;
 
-use crate::cluster::check_of;
 use ordain_cluster::{Explorer, Kind, Refusal, RunSpec, Workshop};
 use std::path::Path;
 
@@ -12,13 +12,7 @@ pub(crate) struct Programs;
 impl Workshop for Programs {
     fn open(&mut self, spec: &RunSpec, directory: &Path) -> Result<Box<dyn Explorer>, Refusal> {
         match &spec.kind {
-            Kind::Program => {
-                let check = check_of(spec, directory)?;
-                Err(Refusal(format!(
-                    "programs such as {} cannot be explored in parts yet",
-                    check.launch.program.display()
-                )))
-            }
+            Kind::Program => Ok(Box::new(program::Program::open(spec, directory)?)),
             Kind::Test { name } => Ok(Box::new(test::Test::open(spec, name, directory)?)),
         }
     }

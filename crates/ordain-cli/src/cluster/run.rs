@@ -156,7 +156,13 @@ fn tell(
             return Err(Problem::RunFailed { run: run.to_string(), reason: "a finding cannot be read".into() });
         };
         let name = format!("{}-{}.ordain", record.story.kind.word().replace(' ', "-"), number + 1);
-        let file = store::write(&directory, &name, record.schedule.as_bytes());
+        let schedule = match (&record.path, subject) {
+            (Some(there), Subject::Submit { check, .. }) => {
+                record.schedule.replace(there.as_str(), &check.launch.program.to_string_lossy())
+            }
+            _ => record.schedule,
+        };
+        let file = store::write(&directory, &name, schedule.as_bytes());
         returned.push(Returned { story: record.story, file });
     }
     let record = record_of(run, outcome, &returned, subject);

@@ -36,6 +36,8 @@ pub(crate) struct Record {
     pub(crate) story: Story,
     /// The schedule, as it is written to a file.
     pub(crate) schedule: String,
+    /// Where the program was on the worker.
+    pub(crate) path: Option<String>,
 }
 
 /// What to submit for a check.
@@ -45,6 +47,9 @@ pub(super) fn submission(check: &Check, test: Option<&str>) -> Result<Submission
         Some(Strategy::Source) => Rule::Source,
         Some(other) => return Err(Problem::NotDivisible { strategy: other.name().to_owned() }),
     };
+    if check.compare_output {
+        return Err(Problem::NotOnCluster { option: "--compare-output" });
+    }
     if check.bound.is_some() {
         return Err(Problem::NotDivisible { strategy: "bounded".to_owned() });
     }
@@ -139,8 +144,12 @@ pub(crate) fn check_of(spec: &RunSpec, directory: &Path) -> Result<Check, Refusa
             busy: Duration::from_millis(settings.busy_millis),
             blocked: Duration::from_millis(settings.blocked_millis),
         },
-        directory: None,
+        // Schedules are written here and sent home.
+        directory: Some(directory.join(".ordain")),
         shrink_time: Duration::from_millis(settings.shrink_millis),
         exploration_trace: None,
+        workers: 1,
+        slice: ordain_native::SLICE,
+        resume: false,
     })
 }

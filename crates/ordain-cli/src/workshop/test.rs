@@ -136,7 +136,7 @@ impl Explorer for Test {
                 let done =
                     meaning(done).map_err(|reason| Refusal(format!("the test says what makes no sense: {reason}")))?;
                 let findings = findings.into_iter().map(|found| {
-                    let record = Record { story: found.story, schedule: found.schedule };
+                    let record = Record { story: found.story, schedule: found.schedule, path: None };
                     Finding { key: found.key, record: serde_json::to_vec(&record).unwrap_or_default() }
                 });
                 Ok((done, findings.collect()))
