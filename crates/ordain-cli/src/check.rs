@@ -5,12 +5,14 @@
 mod told;
 
 use crate::Outcome;
+use crate::cluster::{self, Connection, Subject, Watch};
 use crate::exports::Exports;
 use crate::json;
 use crate::options::{self, Format};
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Live;
+use ordain_cluster::RunId;
 use ordain_explore::strategy::{Bound, Kind as Strategy};
 use ordain_model::Options;
 use ordain_native::{Check, Launch, Mode, Patience, Verdict, binary, record};
@@ -33,7 +35,7 @@ const MOST_INPUT: u64 = 1 << 30;
                         LD_LIBRARY_PATH.")]
 pub(crate) struct Arguments {
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(last = true, required_unless_present = "attach", value_name = "PROGRAM")]
     command: Vec<OsString>,
 
     /// How schedules are chosen [default: optimal, or portfolio with a limit]
@@ -125,6 +127,21 @@ pub(crate) struct Arguments {
     quiet: bool,
     #[command(flatten)]
     exports: Exports,
+
+    /// Let the workers of a cluster explore: the NATS server, such as nats://host:4222
+    #[arg(long, value_name = "URL", help_heading = "Cluster")]
+    cluster: Option<String>,
+    /// The program is a Rust test binary: explore the check of this test
+    #[arg(long, value_name = "NAME", requires = "cluster", conflicts_with = "attach", help_heading = "Cluster")]
+    test: Option<String>,
+    /// Submit the check and leave
+    #[arg(long, requires = "cluster", help_heading = "Cluster")]
+    detach: bool,
+    /// Come back to a run
+    #[arg(long, value_name = "RUN", requires = "cluster", conflicts_with_all = ["command", "detach"], help_heading = "Cluster")]
+    attach: Option<String>,
+    #[command(flatten)]
+    connection: Connection,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -149,12 +166,40 @@ impl From<ModeName> for Mode {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
-    let result = prepare(arguments).and_then(|check| run_check(arguments, &check));
+    let result = match &arguments.cluster {
+        Some(url) => run_on_cluster(arguments, url),
+        None => prepare(arguments).and_then(|check| run_check(arguments, &check)),
+    };
     if let Err(problem) = &result {
         let program: Vec<String> = json::lossy(&arguments.command);
         arguments.exports.write_trouble(&program.join(" "), problem)?;
     }
     result
+}
+
+/// Lets the workers of a cluster do it.
+fn run_on_cluster(arguments: &Arguments, url: &str) -> Result<Outcome, Problem> {
+    if arguments.exploration_trace.is_some() {
+        return Err(Problem::NotOnCluster { option: "--exploration-trace" });
+    }
+    let watch = Watch {
+        url,
+        connection: &arguments.connection,
+        quiet: arguments.quiet,
+        format: arguments.format,
+        exports: &arguments.exports,
+        directory: arguments.run_dir.clone(),
+    };
+    match &arguments.attach {
+        Some(run) => cluster::check(&watch, &Subject::Attach(RunId::parse(run)?)),
+        None => {
+            let check = prepare(arguments)?;
+            cluster::check(
+                &watch,
+                &Subject::Submit { check: &check, test: arguments.test.as_deref(), detach: arguments.detach },
+            )
+        }
+    }
 }
 
 fn run_check(arguments: &Arguments, check: &Check) -> Result<Outcome, Problem> {

@@ -3,8 +3,9 @@
 use crate::check;
 use crate::problem::{self, Problem};
 use ordain_native::{LEVEL, Report, record};
-use ordain_report::Estimate;
+use ordain_report::{Estimate, Story};
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// The version of all objects here; it changes when a field changes its meaning or goes away.
 pub(crate) const VERSION: u32 = 1;
@@ -84,6 +85,99 @@ impl Check {
     }
 }
 
+/// A check that was submitted to a cluster, and goes on there.
+#[derive(Serialize)]
+pub(crate) struct Submitted<'a> {
+    version: u32,
+    run: &'a str,
+}
+
+impl<'a> Submitted<'a> {
+    pub(crate) fn new(run: &'a str) -> Self {
+        Self { version: VERSION, run }
+    }
+}
+
+/// The result of `ordain check --cluster`.
+#[derive(Serialize)]
+pub(crate) struct ClusterCheck<'a> {
+    version: u32,
+    verdict: &'static str,
+    meaning: &'a str,
+    level: &'a str,
+    program: &'a str,
+    strategy: &'a str,
+    executions: u64,
+    blocked: u64,
+    steps: u64,
+    threads_max: usize,
+    depth_max: usize,
+    exhausted: bool,
+    findings: Vec<Finding>,
+    wall_seconds: f64,
+    cluster: Division<'a>,
+}
+
+/// How a search was divided.
+#[derive(Serialize)]
+struct Division<'a> {
+    run: &'a str,
+    slots: u64,
+    utilisation: f64,
+    fragments: u64,
+    fragments_assigned: u64,
+    fragments_waiting: u64,
+    redeliveries: u64,
+    stale: u64,
+    malformed: u64,
+    released: u64,
+    takeovers: u64,
+    restarts: u64,
+    worker_seconds: f64,
+}
+
+impl<'a> ClusterCheck<'a> {
+    pub(crate) fn new(
+        run: &'a str,
+        record: &'a ordain_report::Run,
+        files: Vec<Option<PathBuf>>,
+        progress: &ordain_cluster::Progress,
+    ) -> Self {
+        let findings = record.findings.iter().zip(&files).map(|(story, file)| Finding::new(story, file.as_deref()));
+        Self {
+            version: VERSION,
+            verdict: record.verdict.word(),
+            meaning: &record.meaning,
+            level: &record.level,
+            program: &record.program,
+            strategy: &record.strategy,
+            executions: record.executions,
+            blocked: record.blocked,
+            steps: record.steps,
+            threads_max: record.threads,
+            depth_max: record.depth,
+            exhausted: record.exhausted,
+            findings: findings.collect(),
+            wall_seconds: record.wall_seconds,
+            cluster: Division {
+                run,
+                slots: progress.slots,
+                utilisation: progress.utilisation(),
+                fragments: progress.results,
+                fragments_assigned: progress.assigned,
+                fragments_waiting: progress.waiting,
+                redeliveries: progress.redeliveries,
+                stale: progress.stale,
+                malformed: progress.malformed,
+                released: progress.released,
+                takeovers: progress.takeovers,
+                restarts: progress.restarts,
+                worker_seconds: progress.busy_millis as f64 / 1000.0,
+            },
+        }
+    }
+}
+
 /// A number that is whole, as such as long as that is exact.
 fn number(value: f64) -> Option<serde_json::Number> {
     if value < 1e15 { Some((value as u64).into()) } else { serde_json::Number::from_f64(value) }
@@ -126,7 +220,12 @@ struct Frame {
 
 impl From<&ordain_native::Finding> for Finding {
     fn from(finding: &ordain_native::Finding) -> Self {
-        let story = &finding.story;
+        Self::new(&finding.story, finding.file.as_deref())
+    }
+}
+
+impl Finding {
+    fn new(story: &Story, file: Option<&Path>) -> Self {
         let threads = story.threads.iter().map(|thread| Thread {
             name: thread.name.clone(),
             doing: thread.doing.clone(),
@@ -135,7 +234,7 @@ impl From<&ordain_native::Finding> for Finding {
         Self {
             kind: story.kind.word(),
             message: story.message(),
-            schedule: finding.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+            schedule: file.map(|file| file.to_string_lossy().into_owned()),
             steps: story.size.steps,
             preemptions: story.size.preemptions,
             found_with: story.shrunk.map(|s| FoundWith { steps: s.from.steps, preemptions: s.from.preemptions }),

@@ -4,6 +4,7 @@
 //! which the command cannot work.
 
 mod check;
+mod cluster;
 mod demo;
 mod doctor;
 mod estimate;
@@ -21,6 +22,8 @@ mod report;
 mod schedule_file;
 mod show;
 mod suite;
+mod worker;
+mod workshop;
 
 use clap::{Parser, Subcommand};
 use options::Format;
@@ -63,6 +66,10 @@ enum Command {
     Doctor(doctor::Arguments),
     /// Shows what estimators make of an exploration trace
     Estimate(estimate::Arguments),
+    /// Explores for the runs of a cluster, on any machine
+    Worker(Box<worker::Arguments>),
+    /// Lists and cancels the runs of a cluster
+    Cluster(Box<cluster::Arguments>),
     /// Explains a kind of finding: what it means, why tests miss it, how to fix it
     Explain(explain::Arguments),
 }
@@ -80,6 +87,8 @@ fn main() -> ExitCode {
         Command::Report(arguments) => (report::run(arguments), Format::Human),
         Command::Doctor(arguments) => (doctor::run(arguments), arguments.format),
         Command::Estimate(arguments) => (estimate::run(arguments), arguments.format),
+        Command::Worker(arguments) => (worker::run(arguments), Format::Human),
+        Command::Cluster(arguments) => (cluster::run(arguments), arguments.format()),
         Command::Explain(arguments) => (explain::run(arguments), Format::Human),
     };
     match result {

@@ -60,6 +60,11 @@ impl Live {
         Self { line, started: Instant::now(), stop }
     }
 
+    /// The flag that Ctrl-C sets.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        self.stop.clone()
+    }
+
     /// Takes the line away, so that the result can be written.
     pub(crate) fn end(&self) {
         if let Line::Renewed(bar) = &self.line {
@@ -68,7 +73,7 @@ impl Live {
     }
 
     /// Tells something that stays.
-    fn say(&self, text: &str) {
+    pub(crate) fn say(&self, text: &str) {
         match &self.line {
             Line::Quiet => {}
             Line::Renewed(bar) => bar.suspend(|| output::tell(&format!("{}\n", output::printable(text)))),
@@ -76,7 +81,8 @@ impl Live {
         }
     }
 
-    fn show(&mut self, text: impl FnOnce() -> String) {
+    /// Shows how far it is, unless it was told lately.
+    pub(crate) fn show(&mut self, text: impl FnOnce() -> String) {
         let elapsed = self.started.elapsed();
         if elapsed < PATIENCE {
             return;
@@ -209,7 +215,7 @@ fn left(progress: &Progress) -> Option<Duration> {
 }
 
 /// `12 s`, `3 min 4 s`, `2 h 10 min`.
-fn time(time: Duration) -> String {
+pub(crate) fn time(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0..60 => format!("{seconds} s"),

@@ -3,10 +3,13 @@
 mod checkpoint;
 mod confirm;
 mod divided;
+mod fragments;
 mod renew;
 mod run;
 
 pub use renew::Renewed;
+
+pub use fragments::Fragments;
 
 use crate::binary::Binary;
 use crate::finding::{self, Finding};

@@ -2,9 +2,10 @@
 //!
 //! The process finds a Unix socket by the variable [`SOCKET`] and connects to it; both sides then send JSON, one value in a
 //! line. The check says [`Told::Hello`] and waits; each [`Order::Go`] is answered by [`Told::Slice`] or, at last,
-//! [`Told::Done`]. Neither side trusts the other with more than [`MOST_BYTES`] at a time.
+//! [`Told::Done`]. A worker of a cluster says [`Order::Explore`] instead, and is answered by [`Told::Explored`] or [`Told::Lost`]. Neither side trusts the other with more than [`MOST_BYTES`] at a time.
 
 use crate::run::{Estimate, Run};
+use crate::story::Story;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, ErrorKind, Read as _, Write};
@@ -29,6 +30,8 @@ pub enum Order {
         /// How many more executions.
         executions: u64,
     },
+    /// Explore a fragment of the search, for workers of a cluster: the rule, the task, and the names that it rests on.
+    Explore(serde_json::Value),
     /// End as it is.
     Stop,
 }
@@ -55,6 +58,37 @@ pub enum Told {
     },
     /// It has ended.
     Done(Box<Run>),
+    /// A fragment is explored.
+    Explored {
+        /// What came of it.
+        done: serde_json::Value,
+        /// What was found in it and not told before.
+        findings: Vec<Found>,
+    },
+    /// A fragment cannot be explored, and why.
+    Lost(String),
+}
+
+/// A finding in a fragment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// The same for the same finding, in every process.
+    pub key: String,
+    /// What happened.
+    pub story: Story,
+    /// The schedule, as it is written to a file.
+    pub schedule: String,
+}
+
+/// Something of the search as a part of what is said.
+pub fn part(thing: &impl Serialize) -> serde_json::Value {
+    // Only maps with odd keys cannot be told.
+    serde_json::to_value(thing).unwrap_or_default()
+}
+
+/// What a part means; the reason if it means nothing.
+pub fn meaning<T: DeserializeOwned>(part: serde_json::Value) -> Result<T, String> {
+    serde_json::from_value(part).map_err(|error| error.to_string())
 }
 
 /// Sends a value.

@@ -178,6 +178,9 @@ impl Conducted {
                     }
                 }
                 Told::Done(run) if run.version == Run::VERSION => return Ok(run),
+                Told::Explored { .. } | Told::Lost(_) => {
+                    return Err(self.lost(&io::Error::other("it says what it was not asked for")));
+                }
                 Told::Done(_) => return Err(self.lost(&io::Error::other("its record has another version"))),
             }
             let (time, executions) = gate.allowance(done);

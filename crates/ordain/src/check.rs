@@ -1,5 +1,6 @@
 //! Checks: explore the schedules of a closure.
 
+mod fragments;
 mod parallel;
 
 pub use parallel::ParallelCheck;
@@ -263,6 +264,12 @@ impl Check {
         if let Some(directory) = conductor.as_ref().and_then(Conductor::directory) {
             self.directory = Some(directory);
         }
+        let conductor = match conductor {
+            Some(conductor) if conductor.wants_fragments() => {
+                return self.explore_fragments(name, strategy, Rc::new(program), conductor);
+            }
+            conductor => conductor,
+        };
         let executor = Executor::new(self.options, self.stack_size, Rc::new(program));
         let run = Run { check: &self, name, strategy, executor, started: Instant::now() };
         match replay {

@@ -1,6 +1,8 @@
 //! Being conducted: in a suite, a check goes on only while it is its turn.
 
-use ordain_report::conduct::{DIRECTORY, Order, SOCKET, Told, VERSION, receive, send};
+use ordain_explore::frontier::{Done, Rule, Task};
+use ordain_model::Named;
+use ordain_report::conduct::{DIRECTORY, Found, Order, SOCKET, Told, VERSION, meaning, part, receive, send};
 use ordain_report::{Estimate, Run};
 use std::io::BufReader;
 use std::os::unix::net::UnixStream;
@@ -15,7 +17,12 @@ pub(crate) struct Conductor {
     until: (Instant, u64),
     waited: Duration,
     stopped: bool,
+    /// A fragment that is to be explored.
+    fragment: Option<Result<Part, String>>,
 }
+
+/// A part of a search, and what must be known for it.
+pub(crate) type Part = (Rule, Task, Vec<Named>);
 
 /// Whether a suite conducts the checks of this process.
 pub(crate) fn is_conducted() -> bool {
@@ -28,7 +35,8 @@ impl Conductor {
         let path = std::env::var_os(SOCKET)?;
         let to = UnixStream::connect(&path).ok()?;
         let from = BufReader::new(to.try_clone().ok()?);
-        let mut conductor = Self { to, from, until: (Instant::now(), 0), waited: Duration::ZERO, stopped: false };
+        let mut conductor =
+            Self { to, from, until: (Instant::now(), 0), waited: Duration::ZERO, stopped: false, fragment: None };
         conductor.tell(&Told::Hello { version: VERSION, check: check.to_owned() });
         conductor.wait(0);
         Some(conductor)
@@ -37,6 +45,28 @@ impl Conductor {
     /// Where schedules of findings are written.
     pub(crate) fn directory(&self) -> Option<PathBuf> {
         std::env::var_os(DIRECTORY).map(PathBuf::from)
+    }
+
+    /// Whether fragments are to be explored, and not the whole.
+    pub(crate) fn wants_fragments(&self) -> bool {
+        self.fragment.is_some()
+    }
+
+    /// The fragment that is to be explored; `None` if it shall end.
+    pub(crate) fn fragment(&mut self) -> Option<Result<Part, String>> {
+        if self.fragment.is_none() {
+            self.wait(0);
+        }
+        self.fragment.take()
+    }
+
+    /// Tells what came of a fragment.
+    pub(crate) fn explored(&mut self, result: Result<(Done, Vec<Found>), String>) {
+        let told = match result {
+            Ok((done, findings)) => Told::Explored { done: part(&done), findings },
+            Err(reason) => Told::Lost(reason),
+        };
+        self.tell(&told);
     }
 
     /// How long the check has waited for its turns.
@@ -79,6 +109,7 @@ impl Conductor {
                 let time = Duration::from_millis(milliseconds).min(day);
                 self.until = (now + time, done.saturating_add(executions));
             }
+            Ok(Some(Order::Explore(fragment))) => self.fragment = Some(meaning(fragment)),
             Ok(Some(Order::Stop) | None) | Err(_) => self.stopped = true,
         }
         self.waited += begin.elapsed();

@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
         self.interrupted
     }
     /// Runs the program twice under the same schedule: what differs then is not for exploration to find.
-    fn run_twice(&mut self) -> Result<(), Problem> {
+    pub(super) fn run_twice(&mut self) -> Result<(), Problem> {
         self.native.run(&mut Plan::new(&[], &mut Lowest));
         self.check_failure()?;
         let first = prefix_of(self.native.execution());

@@ -1,0 +1,148 @@
+//! Explores a Rust test: its binary runs in a process of its own, whose check connects to us and explores fragments.
+
+use crate::cluster::Record;
+use ordain_cluster::{Explorer, Finding, Refusal, RunSpec};
+use ordain_explore::frontier::{Done, Order as Fragment, Rule, Signals};
+use ordain_report::conduct::{Order, SOCKET, Told, VERSION, meaning, part, receive, send};
+use std::ffi::OsString;
+use std::io::{self, BufReader, ErrorKind, Read};
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// How long a test may take to make its check, and a fragment beyond its time.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it is looked whether to stop.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A test that waits for fragments.
+pub(super) struct Test {
+    process: Process,
+    to: UnixStream,
+    from: BufReader<Patient>,
+    rule: Rule,
+}
+
+/// A process that ends with us, and its children with it.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Its group has its number. It may be gone already.
+        let group = format!("-{}", self.0.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A stream that gives up when its time is over.
+struct Patient {
+    stream: UnixStream,
+    until: Instant,
+}
+
+impl Read for Patient {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.read(buffer) {
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    if Instant::now() >= self.until {
+                        return Err(io::Error::new(ErrorKind::TimedOut, "it does not answer"));
+                    }
+                }
+                result => return result,
+            }
+        }
+    }
+}
+
+fn cannot(what: &str) -> impl FnOnce(io::Error) -> Refusal {
+    let what = what.to_owned();
+    move |error| Refusal(format!("{what}: {error}"))
+}
+
+impl Test {
+    /// Starts the test and waits for its check.
+    pub(super) fn open(spec: &RunSpec, name: &str, directory: &Path) -> Result<Self, Refusal> {
+        let path = directory.join(".check");
+        let listener = UnixListener::bind(&path).map_err(cannot("cannot listen for the test"))?;
+        listener.set_nonblocking(true).map_err(cannot("cannot listen for the test"))?;
+        // Places in the source are known by addresses, so these must be the same on every worker.
+        let mut command = Command::new("setarch");
+        command.arg("-R").arg(directory.join(&spec.program.name)).arg(name);
+        command.args(["--exact", "--include-ignored", "--nocapture", "--test-threads=1"]);
+        let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+        command.envs(spec.environment.iter().map(|(name, value)| (text(&name.0), text(&value.0))));
+        command.env(SOCKET, &path).env_remove("ORDAIN_REPLAY").current_dir(directory).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let process = command.spawn().map_err(cannot("setarch, which starts it at fixed addresses, cannot be run"))?;
+        let mut process = Process(process);
+        let begun = Instant::now();
+        let stream = loop {
+            match listener.accept() {
+                Ok((stream, _)) => break stream,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(cannot("cannot hear the test")(error)),
+            }
+            if let Ok(Some(status)) = process.0.try_wait() {
+                return Err(Refusal(format!("the test `{name}` made no check: its process ended with {status}")));
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(Refusal(format!("the test `{name}` made no check for {} seconds", PATIENCE.as_secs())));
+            }
+            std::thread::sleep(PAUSE);
+        };
+        let lost = || cannot("the test was lost");
+        stream.set_nonblocking(false).map_err(lost())?;
+        stream.set_read_timeout(Some(PAUSE)).map_err(lost())?;
+        stream.set_write_timeout(Some(PATIENCE)).map_err(lost())?;
+        let to = stream.try_clone().map_err(lost())?;
+        let from = BufReader::new(Patient { stream, until: Instant::now() + PATIENCE });
+        let mut test = Self { process, to, from, rule: spec.rule };
+        match test.hear(PATIENCE)? {
+            Told::Hello { version: VERSION, .. } => Ok(test),
+            _ => Err(Refusal("the test was built with another version of Ordain".into())),
+        }
+    }
+
+    fn hear(&mut self, patience: Duration) -> Result<Told, Refusal> {
+        self.from.get_mut().until = Instant::now() + patience;
+        match receive(&mut self.from) {
+            Ok(Some(told)) => Ok(told),
+            Ok(None) => {
+                let status = self.process.0.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
+                Err(Refusal(format!("the process of the test ended while it explored: {status}")))
+            }
+            Err(error) => Err(cannot("the test was lost")(error)),
+        }
+    }
+}
+
+impl Explorer for Test {
+    fn explore(&mut self, order: &Fragment, signals: &Signals) -> Result<(Done, Vec<Finding>), Refusal> {
+        if signals.stop.load(Relaxed) {
+            return Err(Refusal("the worker leaves".into()));
+        }
+        let fragment = part(&(self.rule, &order.task, &*order.births));
+        send(&mut self.to, &Order::Explore(fragment)).map_err(cannot("the test was lost"))?;
+        let patience = Duration::from_micros(order.task.slice).saturating_mul(2).saturating_add(PATIENCE);
+        match self.hear(patience)? {
+            Told::Explored { done, findings } => {
+                let done =
+                    meaning(done).map_err(|reason| Refusal(format!("the test says what makes no sense: {reason}")))?;
+                let findings = findings.into_iter().map(|found| {
+                    let record = Record { story: found.story, schedule: found.schedule, path: None };
+                    Finding { key: found.key, record: serde_json::to_vec(&record).unwrap_or_default() }
+                });
+                Ok((done, findings.collect()))
+            }
+            Told::Lost(reason) => Err(Refusal(reason)),
+            _ => Err(Refusal("the test says what it was not asked for".into())),
+        }
+    }
+}

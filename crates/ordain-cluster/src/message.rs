@@ -1,0 +1,74 @@
+//! What controllers and workers send each other: bytes in few words, and large ones beside the message as objects.
+
+use crate::spec::ObjectRef;
+use ordain_explore::frontier::{Done, Task};
+use ordain_model::Named;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Bytes, where they are or where they can be fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Parcel {
+    Here(Vec<u8>),
+    Stored(ObjectRef),
+}
+
+/// Something that a worker has found and confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The same for the same thing, so that nothing is told twice.
+    pub key: String,
+    /// All about it, for whoever submitted the run.
+    pub record: Vec<u8>,
+}
+
+/// A task, and the names that it rests on.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Sent {
+    pub(crate) task: Task,
+    pub(crate) births: Vec<Named>,
+}
+
+/// What came of a task.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Returned {
+    pub(crate) done: Done,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// What a worker is to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct TaskMessage {
+    pub(crate) version: u32,
+    pub(crate) lease: u64,
+    /// What was [`Sent`].
+    pub(crate) body: Parcel,
+}
+
+/// What a worker has done.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ResultMessage {
+    pub(crate) version: u32,
+    pub(crate) lease: u64,
+    /// What was [`Returned`].
+    pub(crate) body: Parcel,
+    /// How often the task was delivered.
+    pub(crate) deliveries: u64,
+    /// How long it took, in microseconds.
+    pub(crate) busy_micros: u64,
+}
+
+/// The bytes of something of ours.
+pub(crate) fn encode<T: Serialize>(thing: &T) -> Vec<u8> {
+    // Writing to memory fails only for types that have no fixed form, and there are none.
+    postcard::to_allocvec(thing).unwrap_or_default()
+}
+
+/// Reads what somebody sent.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((thing, [])) => Ok(thing),
+        Ok(_) => Err("there is more than belongs to it".into()),
+        Err(error) => Err(format!("it cannot be read ({error})")),
+    }
+}

@@ -1,0 +1,106 @@
+//! Checks that explore fragments for a worker of a cluster, one after the other, until they are told to end.
+
+use super::{Check, Noticed, Run, Strategy, Watch};
+use crate::conduct::{Conductor, Part};
+use crate::finding::FindingKind;
+use crate::report::Report;
+use crate::rt::Executor;
+use ordain_explore::Target as _;
+use ordain_explore::frontier::{Divisible, Done, Rule, explore_fragment};
+use ordain_explore::strategy::{Optimal, Source};
+use ordain_report::conduct::Found;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// A finding that was confirmed. It is told again with every fragment that shows it: whoever was told may not have counted the result.
+struct Known {
+    kind: FindingKind,
+    place: String,
+    found: Found,
+}
+
+impl Check {
+    /// Explores fragments for somebody else. The report says nothing: what there is to say was told.
+    pub(super) fn explore_fragments(
+        mut self,
+        name: String,
+        strategy: Strategy,
+        program: Rc<dyn Fn()>,
+        mut conductor: Conductor,
+    ) -> Report {
+        // Whoever submitted the check gets the schedules; here is a directory that belongs to the run.
+        self.directory = Some(".ordain".into());
+        let executor = Executor::new(self.options, self.stack_size, program.clone());
+        let mut run = Run { check: &self, name, strategy, executor, started: Instant::now() };
+        let broken = run.try_twice().map(|noticed| noticed.message);
+        let mut known = Vec::new();
+        while let Some(part) = conductor.fragment() {
+            let result = match (&broken, part) {
+                (Some(reason), _) => Err(format!("it is not deterministic: {reason}")),
+                (None, Err(reason)) => Err(format!("the fragment makes no sense: {reason}")),
+                (None, Ok(part)) => run.explore_fragment(&program, part, &mut known),
+            };
+            conductor.explored(result);
+        }
+        run.empty_report()
+    }
+}
+
+impl Run<'_> {
+    fn explore_fragment(
+        &mut self,
+        program: &Rc<dyn Fn()>,
+        (rule, task, births): Part,
+        known: &mut Vec<Known>,
+    ) -> Result<(Done, Vec<Found>), String> {
+        if !self.executor.take_over(&births) {
+            self.executor = Executor::new(self.check.options, self.check.stack_size, program.clone());
+            if !self.executor.take_over(&births) {
+                return Err("its threads and objects have other names here than elsewhere".into());
+            }
+        }
+        for site in &task.loops {
+            self.executor.know_long_loop(*site);
+        }
+        let mut strategy: Box<dyn Divisible> = match rule {
+            Rule::Optimal => Box::new(Optimal::default()),
+            Rule::Source => Box::new(Source::default()),
+        };
+        let (begun, slice) = (Instant::now(), Duration::from_micros(task.slice));
+        let found = RefCell::new(None);
+        let (mut noticed, mut shown) = (None::<Noticed>, BTreeSet::new());
+        let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
+        let (mut explored, summary) = explore_fragment(&mut watch, &mut *strategy, &task.fragment, &mut |_, _| {
+            if let Some(new) = found.take() {
+                let same = |known: &Known| known.kind == new.kind && known.place == new.place;
+                match known.iter().position(same) {
+                    Some(place) => drop(shown.insert(place)),
+                    None => {
+                        noticed = Some(new);
+                        return ControlFlow::Break(());
+                    }
+                }
+            }
+            if begun.elapsed() >= slice { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        explored.loops = self.executor.long_loops().to_vec();
+        let births = self.executor.names().births(task.names).collect();
+        let done = Done { lease: task.lease, explored, names: task.names, births, summary };
+        if let Some(noticed) = noticed {
+            let (kind, place) = (noticed.kind, noticed.place.clone());
+            let finding = self.confirm(noticed, known.len() + 1);
+            if matches!(finding.story.kind, FindingKind::Nondeterminism) {
+                return Err(finding.message);
+            }
+            let key = format!("{} {}", kind.word(), place);
+            let written = finding.file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
+            let found = Found { key, schedule: written.unwrap_or(finding.replay), story: finding.story };
+            shown.insert(known.len());
+            known.push(Known { kind, place, found });
+        }
+        Ok((done, shown.iter().map(|place| known[*place].found.clone()).collect()))
+    }
+}
