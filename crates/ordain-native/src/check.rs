@@ -6,6 +6,7 @@ mod divided;
 mod fragments;
 mod renew;
 mod run;
+mod sampled;
 
 pub use renew::Renewed;
 

@@ -58,6 +58,18 @@ fn findings_are_found_and_confirmed() {
     }
 }
 
+#[test]
+fn workers_share_seeds() {
+    let mut check = divided(&program("counts/mutex_counter.c", &["2", "3"]), 3);
+    (check.strategy, check.max_executions) = (Some(StrategyKind::Random), Some(7_000));
+    let report = check.run().expect("a verdict");
+    assert_eq!((report.verdict, report.summary.executions), (Verdict::NoFinding, 7_000));
+    let mut check = divided(&program("bugs/abba.c", &[]), 3);
+    (check.strategy, check.max_executions) = (Some(StrategyKind::Pct), Some(7_000));
+    let report = check.run().expect("a verdict");
+    assert_eq!((report.verdict, report.findings.len()), (Verdict::Finding, 1));
+}
+
 /// Stops a check after so many executions.
 struct Impatient(u64);
 

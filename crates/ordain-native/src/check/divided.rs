@@ -4,7 +4,7 @@ use super::checkpoint::State;
 use super::run::{Explored, Run};
 use super::{Check, Problem};
 use crate::finding::{self, Noticed};
-use crate::target::{Allowance, Failure, ModeChange, Native, Search, Wanted};
+use crate::target::{Allowance, Failure, ModeChange, Native, Search, Turn, Wanted};
 use ordain_explore::crossing::Crossing;
 use ordain_explore::frontier::{Accepted, Controller, Done, Drive, Hire, Order, Pace, Signals, Worker, drive};
 use ordain_explore::{Coverage, Planned, Summary, Target};
@@ -47,7 +47,7 @@ enum Ended {
 }
 
 /// What comes with the result of a worker.
-struct Heard {
+pub(super) struct Heard {
     /// What was noticed, with its inputs from outside.
     noticed: Option<(Portable<Noticed>, Vec<u8>)>,
     /// Where the worker's search was.
@@ -142,17 +142,23 @@ impl Worker for Crew<'_> {
             return Err(self.end(Ended::Departed(explained)));
         }
         let Some(done) = done else { return Err("there is no result".into()) };
-        let noticed = if turn.telling { finding::notice(&self.native, common.job.expected_status) } else { None };
-        let unconfirmed = (turn.telling && noticed.is_none()).then(|| format!("{:?}", self.native.aftermath().ended));
-        let new = noticed.filter(|n| !self.told.iter().any(|t| t.is_like(n)));
-        let names = self.native.names();
-        let crossings = Portable::new(turn.crossings.clone(), names, each_transition(&turn.crossings));
+        Ok((done, Heard::of(&self.native, &turn, common.job.expected_status, &mut self.told)))
+    }
+}
+
+impl Heard {
+    /// What a turn brought, with what it noticed unless that was told.
+    pub(super) fn of(native: &Native, turn: &Turn, expected_status: i32, told: &mut Vec<Noticed>) -> Self {
+        let noticed = if turn.telling { finding::notice(native, expected_status) } else { None };
+        let unconfirmed = (turn.telling && noticed.is_none()).then(|| format!("{:?}", native.aftermath().ended));
+        let new = noticed.filter(|n| !told.iter().any(|t| t.is_like(n)));
+        let crossings = Portable::new(turn.crossings.clone(), native.names(), each_transition(&turn.crossings));
         let noticed = new.map(|noticed| {
-            self.told.push(noticed.clone());
+            told.push(noticed.clone());
             let threads: Vec<Transition> = noticed.prefix.iter().map(|p| p.transition).collect();
-            (Portable::new(noticed, self.native.names(), threads.into_iter()), self.native.inputs())
+            (Portable::new(noticed, native.names(), threads.into_iter()), native.inputs())
         });
-        let heard = Heard {
+        Self {
             noticed,
             crossings,
             unconfirmed,
@@ -160,10 +166,9 @@ impl Worker for Crew<'_> {
             spin_held: turn.spin_held,
             cpu: turn.cpu,
             estimate: turn.estimate,
-            mode: self.native.mode(),
-            changes: self.native.changes.clone(),
-        };
-        Ok((done, heard))
+            mode: native.mode(),
+            changes: native.changes.clone(),
+        }
     }
 }
 
@@ -276,6 +281,36 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Takes in what a worker tells; true if the check is over with it. With `ending` nothing new is confirmed.
+    pub(super) fn take_heard(&mut self, heard: Heard, total: &Summary, ending: bool) -> Result<bool, Problem> {
+        self.visible = self.visible.max(heard.visible);
+        self.spin_held |= heard.spin_held;
+        self.exploring += heard.cpu;
+        self.native.follow_mode(heard.mode, &heard.changes);
+        self.take_total(heard.estimate, total);
+        if let Some(message) = heard.unconfirmed {
+            let message = format!("the process saw it end with {message}");
+            return Err(Problem::Unconfirmed { kind: "misbehaviour", message });
+        }
+        let crossings = at_home(heard.crossings, self.native.names_mut());
+        if !crossings.is_empty() {
+            self.crossings = crossings;
+        }
+        let Some((Portable { what: mut noticed, lineages }, inputs)) = heard.noticed else { return Ok(false) };
+        if ending || self.noticed.iter().any(|n| n.is_like(&noticed)) {
+            return Ok(false);
+        }
+        let names = self.native.names_mut();
+        let prefix = noticed.prefix.iter().zip(&lineages).map(|(planned, lineage)| {
+            let transition = Transition { thread: names.descendant(lineage), ..planned.transition };
+            Planned { transition, op: None }
+        });
+        noticed.prefix = prefix.collect();
+        self.native.set_inputs(&inputs);
+        self.keep(noticed)?;
+        Ok(!self.check.keep_going)
+    }
+
     /// Takes an estimate that was made from the beginning.
     fn take_total(&mut self, estimate: Option<ordain_explore::estimate::Estimate>, total: &Summary) {
         let Some(e) = estimate else { return };
@@ -312,11 +347,17 @@ impl Leading {
     ) -> ControlFlow<()> {
         match told {
             Drive::Result(_, heard) => {
-                if let Err(problem) = self.take(run, controller, heard) {
-                    self.problem.get_or_insert(problem);
-                    return ControlFlow::Break(());
-                }
-                return ControlFlow::Continue(());
+                // At the end others may have noticed something too.
+                return match run.take_heard(heard, &controller.total(), self.stop) {
+                    Ok(over) => {
+                        self.stop |= over;
+                        ControlFlow::Continue(())
+                    }
+                    Err(problem) => {
+                        self.problem.get_or_insert(problem);
+                        ControlFlow::Break(())
+                    }
+                };
             }
             Drive::Accepted(Accepted::Counts) => self.losses = 0,
             Drive::Accepted(Accepted::Restarted) => run.estimate = None,
@@ -340,38 +381,6 @@ impl Leading {
         run.native.last_loss = Some(why);
         self.losses += 1;
         self.given_up |= self.losses > MOST_LOSSES;
-    }
-
-    /// Takes in what comes with a result.
-    fn take(&mut self, run: &mut Run<'_>, controller: &Controller, heard: Heard) -> Result<(), Problem> {
-        run.visible = run.visible.max(heard.visible);
-        run.spin_held |= heard.spin_held;
-        run.exploring += heard.cpu;
-        run.native.follow_mode(heard.mode, &heard.changes);
-        run.take_total(heard.estimate, &controller.total());
-        if let Some(message) = heard.unconfirmed {
-            let message = format!("the process saw it end with {message}");
-            return Err(Problem::Unconfirmed { kind: "misbehaviour", message });
-        }
-        let crossings = at_home(heard.crossings, run.native.names_mut());
-        if !crossings.is_empty() {
-            run.crossings = crossings;
-        }
-        let Some((Portable { what: mut noticed, lineages }, inputs)) = heard.noticed else { return Ok(()) };
-        // At the end others may have noticed something too.
-        if run.noticed.iter().any(|n| n.is_like(&noticed)) || self.stop {
-            return Ok(());
-        }
-        let names = run.native.names_mut();
-        let prefix = noticed.prefix.iter().zip(&lineages).map(|(planned, lineage)| {
-            let transition = Transition { thread: names.descendant(lineage), ..planned.transition };
-            Planned { transition, op: None }
-        });
-        noticed.prefix = prefix.collect();
-        run.native.set_inputs(&inputs);
-        run.keep(noticed)?;
-        self.stop |= !run.check.keep_going;
-        Ok(())
     }
 
     fn tick(&mut self, run: &mut Run<'_>, common: &Common<'_>, controller: &Controller) {

@@ -176,6 +176,7 @@ impl<'a> Run<'a> {
         let explored = match self.is_divisible() {
             true => self.search_divided()?,
             false if self.check.resume => return Err(self.cannot_resume()),
+            false if self.is_shared() => self.sample()?,
             false => self.search_inside(Summary::default())?,
         };
         let (summary, coverage, departed) = match explored {
