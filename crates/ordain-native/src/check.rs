@@ -7,9 +7,8 @@ mod fragments;
 mod renew;
 mod run;
 
-pub use renew::Renewed;
-
 pub use fragments::Fragments;
+pub use renew::Renewed;
 
 use crate::binary::Binary;
 use crate::finding::{self, Finding};
