@@ -43,7 +43,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
     block_on(async {
         let stop = stop_on_signals();
         let cluster = Cluster::connect(&access, arguments.connection.timing()).await?;
-        let places = if parallel == 1 { "fragment".to_owned() } else { format!("{parallel} fragments at a time") };
+        let places =
+            if parallel == 1 { "one fragment at a time".to_owned() } else { format!("{parallel} fragments at a time") };
         say(&format!("worker {name} explores {places} for {}; Ctrl-C leaves", access.shown()));
         let options = WorkerOptions::new(&name, parallel, || Box::new(Programs));
         work(&cluster, options, stop, move |event| say(&told(&event))).await?;

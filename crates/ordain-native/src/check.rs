@@ -8,9 +8,8 @@ mod renew;
 mod run;
 mod sampled;
 
-pub use renew::Renewed;
-
 pub use fragments::Fragments;
+pub use renew::Renewed;
 
 use crate::binary::Binary;
 use crate::finding::{self, Finding};

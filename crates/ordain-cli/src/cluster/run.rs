@@ -254,13 +254,13 @@ fn summary(run: &RunId, outcome: &ordain_cluster::Outcome, record: &Run) -> Stri
     line(
         "cluster",
         format!(
-            "run {run}: {} fragments, {:.0} % of {} slots used, {} delivered again, {} came too late, {} controllers",
+            "run {run}: {} fragments, {:.0} % of {} slots used, {} delivered again, {} came too late, {}",
             progress.results,
             100.0 * progress.utilisation(),
             progress.slots,
             progress.redeliveries,
             progress.stale,
-            progress.takeovers + 1
+            plural(progress.takeovers + 1, "controller")
         ),
     );
     for note in &record.notes {
