@@ -257,6 +257,8 @@ mod tests {
             estimate: None,
             most: None,
             limit: None,
+            workers: 2,
+            division: None,
         };
         assert_eq!(exploring(&progress), "1 min 4 s: 1,234,567 executions, 19,290 per second, 17 steps deep");
         let ln = |n: f64| n.ln();

@@ -51,6 +51,10 @@ pub struct Summary {
     pub depth: usize,
     /// Whether the strategy has nothing left to run.
     pub exhausted: bool,
+    /// Most operations by which threads synchronise in one execution, if whoever ran it has counted them.
+    pub visible: usize,
+    /// Whether a thread that spins was held, if whoever ran it tells.
+    pub spun: bool,
     /// Whether the search began again: executions that it made before, also in an earlier part, do not count.
     pub restarted: bool,
 }
@@ -63,6 +67,8 @@ impl Summary {
         self.steps += part.steps;
         self.threads = self.threads.max(part.threads);
         self.depth = self.depth.max(part.depth);
+        self.visible = self.visible.max(part.visible);
+        self.spun |= part.spun;
         self.exhausted = part.exhausted;
     }
 }

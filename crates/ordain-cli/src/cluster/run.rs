@@ -193,7 +193,18 @@ fn tell(
 /// The run as data, as that of a check on one machine.
 fn record_of(run: &RunId, outcome: &ordain_cluster::Outcome, found: &[Returned], subject: &Subject<'_>) -> Run {
     let progress = &outcome.progress;
+    // A program in which almost nothing is visible is not verified by looking at that.
+    let few = match subject {
+        Subject::Submit { check, test: None, .. } if check.binary.rust => 2 * progress.summary.threads,
+        _ => 0,
+    };
+    let is_test = matches!(subject, Subject::Submit { test: Some(_), .. });
+    let blind = !is_test && progress.summary.threads > 1 && progress.summary.visible <= few;
     let (verdict, meaning) = match (found, outcome.exhausted) {
+        ([], true) if blind => (
+            Verdict::NoFinding,
+            format!("no finding at level {LEVEL}: almost nothing was visible, so almost nothing was explored"),
+        ),
         ([], true) => (Verdict::Verified, format!("verified at level {LEVEL}: holds if the program has no data races")),
         ([], false) => (
             Verdict::NoFinding,
@@ -206,12 +217,24 @@ fn record_of(run: &RunId, outcome: &ordain_cluster::Outcome, found: &[Returned],
         Subject::Submit { check, .. } => ordain_native::command_line(&check.launch),
         Subject::Attach(_) => run.to_string(),
     };
-    let notes = match subject {
+    let mut notes = match subject {
         Subject::Submit { test: Some(test), .. } => {
             vec![format!("explored is the first check that the test `{test}` makes")]
         }
         _ => Vec::new(),
     };
+    if progress.summary.spun {
+        notes.push(
+            "threads that wait in a loop were held after some idle rounds; more rounds were not explored".to_owned(),
+        );
+    }
+    if blind {
+        notes.push(format!(
+            "ALMOST NOTHING WAS VISIBLE: {} threads, but only {} synchronisation calls in an execution; it may synchronise by atomics or \
+             flags, which level sync does not see",
+            progress.summary.threads, progress.summary.visible
+        ));
+    }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Run {
         version: Run::VERSION,

@@ -182,8 +182,8 @@ impl Controller {
                 self.total.add(summary);
             }
             Accepted::Restarted => {
-                let Summary { steps, threads, depth, .. } = self.total;
-                self.total = Summary { steps, threads, depth, restarted: true, ..Summary::default() };
+                let (executions, blocked, exhausted) = (0, 0, false);
+                self.total = Summary { executions, blocked, exhausted, restarted: true, ..self.total };
             }
             Accepted::Stale => self.stale += 1,
             Accepted::Malformed => {}

@@ -54,13 +54,16 @@ pub type Hire<'a, W> = Box<dyn FnOnce() -> W + Send + 'a>;
 
 type Told<E> = (usize, u64, Result<(Done, E), String>);
 
+/// Hears how it goes, and may break off.
+pub type Hear<'a, E> = dyn FnMut(&mut Controller, Drive<E>) -> ControlFlow<()> + 'a;
+
 /// Lets workers explore until nothing is left or `hear` breaks off; then what they are doing is brought home. The search has gone on before for `before`.
 pub fn drive<W: Worker>(
     controller: &mut Controller,
     workers: Vec<Hire<'_, W>>,
     before: Duration,
     tick: Duration,
-    hear: &mut dyn FnMut(&mut Controller, Drive<W::Extra>) -> ControlFlow<()>,
+    hear: &mut Hear<'_, W::Extra>,
 ) {
     let count = workers.len();
     let signals = Signals::default();
@@ -112,7 +115,7 @@ fn lead<E>(
     signals: &Signals,
     before: Duration,
     tick: Duration,
-    hear: &mut dyn FnMut(&mut Controller, Drive<E>) -> ControlFlow<()>,
+    hear: &mut Hear<'_, E>,
 ) {
     let started = Instant::now();
     let mut ticked = started;
@@ -162,7 +165,7 @@ fn bring_home<E>(
     worker: usize,
     lease: u64,
     result: Result<(Done, E), String>,
-    hear: &mut dyn FnMut(&mut Controller, Drive<E>) -> ControlFlow<()>,
+    hear: &mut Hear<'_, E>,
 ) -> ControlFlow<()> {
     match result {
         Ok((done, extra)) => {

@@ -16,7 +16,7 @@ mod tree;
 
 pub use controller::{Controller, Division, Done, Pace, Task};
 #[cfg(feature = "std")]
-pub use drive::{Drive, Hire, Order, Signals, Worker, drive};
+pub use drive::{Drive, Hear, Hire, Order, Signals, Worker, drive};
 pub use tree::{Accepted, Assignment, Frontier, Rule};
 
 use crate::plan::Target;

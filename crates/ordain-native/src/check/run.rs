@@ -246,8 +246,8 @@ impl<'a> Run<'a> {
             self.crossings.clone_from(&turn.crossings);
             let stopped = self.tell_progress(&total);
             self.exploring += turn.cpu;
-            self.visible = self.visible.max(turn.visible);
-            self.spin_held |= turn.spin_held;
+            self.visible = self.visible.max(turn.summary.visible);
+            self.spin_held |= turn.summary.spun;
             if let Some(divergence) = &turn.departure {
                 let departed = self.check.explain_departure(&self.native, divergence)?;
                 self.native.stop_exploring();

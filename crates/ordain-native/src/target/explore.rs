@@ -35,10 +35,6 @@ pub struct Turn {
     pub cpu: Duration,
     /// What was covered, if nothing is left.
     pub coverage: Option<Coverage>,
-    /// Most synchronising operations in an execution.
-    pub visible: usize,
-    /// Whether a spinning thread was held.
-    pub spin_held: bool,
     /// Whether everything before was explored under a wrong assumption, and is explored again.
     pub restarted: bool,
     /// Whether the last execution is worth a look.
@@ -186,6 +182,8 @@ impl Native {
                 threads: control.most_threads.load(Relaxed) as usize,
                 depth: control.most_steps.load(Relaxed) as usize,
                 exhausted: control.exhausted.load(Relaxed) != 0,
+                visible: control.most_visible.load(Relaxed) as usize,
+                spun: control.spin_held.load(Relaxed) != 0,
                 restarted: control.restarted.load(Relaxed) != 0,
             },
             cpu: Duration::from_nanos(control.cpu.load(Relaxed)),
@@ -195,8 +193,6 @@ impl Native {
                 3 => Some(Coverage::Samples),
                 _ => None,
             },
-            visible: control.most_visible.load(Relaxed) as usize,
-            spin_held: control.spin_held.load(Relaxed) != 0,
             restarted: control.restarted.load(Relaxed) != 0,
             telling: control.telling.load(Relaxed) != 0,
             departure: if control.telling.load(Relaxed) == 2 { Some(self.shared.departure()?) } else { None },

@@ -5,9 +5,9 @@ use crate::conduct::{Conductor, Part};
 use crate::finding::FindingKind;
 use crate::report::Report;
 use crate::rt::Executor;
-use ordain_explore::Target as _;
 use ordain_explore::frontier::{Divisible, Done, Rule, explore_fragment};
 use ordain_explore::strategy::{Optimal, Source};
+use ordain_explore::{Summary, Target as _};
 use ordain_report::conduct::Found;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -73,7 +73,11 @@ impl Run<'_> {
         let found = RefCell::new(None);
         let (mut noticed, mut shown) = (None::<Noticed>, BTreeSet::new());
         let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
-        let (mut explored, summary) = explore_fragment(&mut watch, &mut *strategy, &task.fragment, &mut |_, _| {
+        let (mut spun, mut visible) = (false, 0);
+        let (mut explored, summary) = explore_fragment(&mut watch, &mut *strategy, &task.fragment, &mut |target, _| {
+            let execution = target.execution();
+            spun |= execution.spin_held;
+            visible = visible.max(execution.steps.iter().filter(|s| s.op.is_synchronisation()).count());
             if let Some(new) = found.take() {
                 let same = |known: &Known| known.kind == new.kind && known.place == new.place;
                 match known.iter().position(same) {
@@ -88,7 +92,13 @@ impl Run<'_> {
         });
         explored.loops = self.executor.long_loops().to_vec();
         let births = self.executor.names().births(task.names).collect();
-        let done = Done { lease: task.lease, explored, names: task.names, births, summary };
+        let done = Done {
+            lease: task.lease,
+            explored,
+            names: task.names,
+            births,
+            summary: Summary { spun, visible, ..summary },
+        };
         if let Some(noticed) = noticed {
             let (kind, place) = (noticed.kind, noticed.place.clone());
             let finding = self.confirm(noticed, known.len() + 1);
