@@ -114,6 +114,7 @@ pub(crate) struct ClusterCheck<'a> {
     depth_max: usize,
     exhausted: bool,
     findings: Vec<Finding>,
+    notes: &'a [String],
     wall_seconds: f64,
     cluster: Division<'a>,
 }
@@ -158,6 +159,7 @@ impl<'a> ClusterCheck<'a> {
             depth_max: record.depth,
             exhausted: record.exhausted,
             findings: findings.collect(),
+            notes: &record.notes,
             wall_seconds: record.wall_seconds,
             cluster: Division {
                 run,
