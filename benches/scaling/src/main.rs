@@ -28,9 +28,9 @@ const FLEETS: [(usize, &[usize]); 8] = [
     (16, &[16]),
     (64, &[16, 18]),
     (256, &[16, 18]),
-    (1_024, &[16, 18]),
-    (4_096, &[18]),
-    (10_000, &[18]),
+    (1_024, &[16]),
+    (4_096, &[16]),
+    (10_000, &[16]),
 ];
 
 fn main() -> ExitCode {
@@ -82,6 +82,7 @@ fn simulate_all(docs: Option<&Path>) -> io::Result<()> {
             thousands(s.messages),
             format!("{:.1} KB", s.message_bytes / 1e3),
             format!("{:.0} µs", s.service),
+            format!("{:.0} %", 100.0 * s.giving),
             format!("{:.0} %", 100.0 * s.busy),
             thousands(s.most_nodes as u64),
             format!("{:.2} MB", s.most_bytes as f64 / 1e6),
@@ -97,6 +98,7 @@ fn simulate_all(docs: Option<&Path>) -> io::Result<()> {
         "messages",
         "bytes of one",
         "controller, per result",
+        "of it for giving out",
         "controller busy",
         "nodes at most",
         "kept as bytes",

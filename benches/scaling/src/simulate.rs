@@ -33,6 +33,8 @@ pub(crate) struct Simulated {
     pub(crate) busy: f64,
     /// What the controller needs for a result and the next task, in microseconds.
     pub(crate) service: f64,
+    /// How much of the controller's time goes into giving out tasks.
+    pub(crate) giving: f64,
 }
 
 /// A result in virtual time: when, whose, as bytes.
@@ -84,7 +86,7 @@ pub(crate) fn simulate(count: usize, size: usize, pace: Pace) -> Simulated {
     let mut workers: Vec<Option<Worker>> = (0..count).map(|_| None).collect();
     let mut idle: Vec<usize> = (0..count).rev().collect();
     let (mut free, mut spent, mut bytes, mut messages) = (0.0_f64, 0.0_f64, 0_u64, 0_u64);
-    let (mut most_bytes, mut weighed) = (0, 0);
+    let (mut most_bytes, mut weighed, mut giving) = (0, 0, 0.0);
     // Everything asks the controller at the beginning.
     agenda.add(0.0, true, usize::MAX);
     while let Some(Reverse((at, _, is_controller, number))) = agenda.heap.pop() {
@@ -108,6 +110,7 @@ pub(crate) fn simulate(count: usize, size: usize, pace: Pace) -> Simulated {
             let took = (clock::thread() - begun).as_secs_f64() * 1e6;
             now += took;
             spent += took;
+            took
         };
         if let Some(worker) = workers.get_mut(number).and_then(Option::take) {
             messages += 1;
@@ -122,7 +125,7 @@ pub(crate) fn simulate(count: usize, size: usize, pace: Pace) -> Simulated {
         while let Some(next) = idle.last().copied() {
             let mut task = None;
             let mut sent = 0;
-            charge(&mut || {
+            giving += charge(&mut || {
                 task = controller.assign(idle.len(), count, (free.max(at as f64 / 1e3)) as u64);
                 sent = task.as_ref().map_or(0, |t| postcard::to_allocvec(t).expect("a task can be sent").len());
             });
@@ -161,5 +164,6 @@ pub(crate) fn simulate(count: usize, size: usize, pace: Pace) -> Simulated {
         most_bytes,
         busy: spent / makespan,
         service: 2.0 * spent / messages as f64,
+        giving: giving / spent,
     }
 }
