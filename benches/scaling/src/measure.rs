@@ -1,0 +1,101 @@
+//! Two real workers on this machine.
+
+use crate::{clock, programs, table};
+use ordain::{Check, Strategy, Verdict};
+use ordain_explore::Target;
+use ordain_explore::frontier::{Controller, Divisible, Done, Pace, Rule, explore_fragment};
+use ordain_explore::strategy::{Optimal, Source};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// How often each is measured.
+const TIMES: usize = 5;
+
+/// Wall time and processor time.
+type Cost = (Duration, Duration);
+
+fn timed(explore: impl FnOnce() -> u64, expected: u64) -> Cost {
+    let (wall, cpu) = (Instant::now(), clock::process());
+    let executions = explore();
+    let cost = (wall.elapsed(), clock::process() - cpu);
+    assert_eq!(executions, expected, "every class is explored once");
+    cost
+}
+
+fn check(workers: usize, strategy: Strategy, program: (&'static str, usize)) -> u64 {
+    let check = Check::new().strategy(strategy).schedule_directory(None);
+    let body = move || programs::run(program.0, &[program.1]);
+    let report = if workers == 1 { check.run(body) } else { check.workers(workers).run(body) };
+    assert_eq!(report.verdict, Verdict::Verified, "{report}");
+    report.executions
+}
+
+/// One worker that gets its fragments from a controller, on the same thread.
+fn controlled(strategy: Strategy, program: (&'static str, usize)) -> u64 {
+    let mut target = ordain::target(move || programs::run(program.0, &[program.1]));
+    let (rule, mut strategy): (_, Box<dyn Divisible>) = match strategy {
+        Strategy::Source => (Rule::Source, Box::<Source>::default()),
+        _ => (Rule::Optimal, Box::<Optimal>::default()),
+    };
+    let mut controller = Controller::new(rule, Pace::LOCAL);
+    let started = Instant::now();
+    // Cut as if there were two.
+    while let Some(task) = controller.assign(1, 2, started.elapsed().as_micros() as u64) {
+        let (begun, slice) = (Instant::now(), Duration::from_micros(task.slice));
+        let (explored, summary) = explore_fragment(&mut target, &mut *strategy, &task.fragment, &mut |_, _| {
+            if begun.elapsed() >= slice { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let births = target.names().births(task.names).collect();
+        controller.accept(Done { lease: task.lease, explored, names: task.names, births, summary });
+    }
+    controller.total().executions
+}
+
+fn median(costs: &[Cost], of: fn(&Cost) -> Duration) -> f64 {
+    let mut all: Vec<f64> = costs.iter().map(|c| of(c).as_secs_f64()).collect();
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+/// The table of what two workers gain.
+pub(crate) fn measure() -> String {
+    let mut rows = Vec::new();
+    let optimal = [("readers", 13, 8_192), ("lastzero", 12, 15_360), ("indexer", 15, 4_096)];
+    let source = [("readers", 13, 8_192), ("lastzero", 9, 1_536), ("indexer", 15, 4_096)];
+    let jobs = optimal.map(|job| (Strategy::Optimal, "optimal", job)).into_iter();
+    for (strategy, told, (name, size, classes)) in jobs.chain(source.map(|job| (Strategy::Source, "source", job))) {
+        let program = (name, size);
+        let mut costs: [Vec<Cost>; 3] = Default::default();
+        for _ in 0..TIMES {
+            costs[0].push(timed(|| check(1, strategy, program), classes));
+            costs[1].push(timed(|| controlled(strategy, program), classes));
+            costs[2].push(timed(|| check(2, strategy, program), classes));
+        }
+        let wall = costs.each_ref().map(|c| median(c, |c| c.0));
+        let cpu = costs.each_ref().map(|c| median(c, |c| c.1));
+        rows.push(vec![
+            format!("`{name}({size})`"),
+            told.into(),
+            table::thousands(classes),
+            format!("{:.0} ms", 1e3 * wall[0]),
+            format!("{:.2}", wall[0] / wall[1]),
+            format!("{:.2}", wall[0] / wall[2]),
+            format!("{:.2}", cpu[1] / cpu[0]),
+            format!("{:.2}", cpu[2] / cpu[0]),
+        ]);
+    }
+    table::markdown(
+        &[
+            "program",
+            "strategy",
+            "executions",
+            "undivided",
+            "speed-up, 1 divided",
+            "speed-up, 2 workers",
+            "processor time, 1 divided",
+            "processor time, 2 workers",
+        ],
+        2,
+        &rows,
+    )
+}
