@@ -273,11 +273,7 @@ impl Supervisor {
         }
         explored.loops = self.follower.arbiter.long_loops().to_vec();
         engine().write_explored(&explored);
-        if telling {
-            engine().write_pairs(&crossing::encode(&crossing::crossings(&*strategy)));
-        } else {
-            control().prefix_length.store(0, Relaxed);
-        }
+        engine().write_pairs(&crossing::encode(&crossing::crossings(&*strategy)));
         self.divisible = Some(strategy);
         self.tell(&summary, telling, restarted || summary.restarted, used);
     }

@@ -182,6 +182,7 @@ impl Controller {
                 self.total.add(summary);
             }
             Accepted::Restarted => {
+                self.total.add(summary);
                 let (executions, blocked, exhausted) = (0, 0, false);
                 self.total = Summary { executions, blocked, exhausted, restarted: true, ..self.total };
             }

@@ -22,6 +22,8 @@ const TICK: Duration = Duration::from_millis(100);
 /// How often what is left is kept, at most, and how often its own time that is at least.
 const KEPT: Duration = Duration::from_millis(200);
 const SHARE: u32 = 25;
+/// How long to wait for executions that others have reserved, before looking again.
+const WAIT: Duration = Duration::from_millis(1);
 /// Losses in a row after which the program is led step by step.
 const MOST_LOSSES: u32 = 3;
 
@@ -54,8 +56,8 @@ pub(super) struct Heard {
     crossings: Portable<Vec<Crossing>>,
     /// Something was worth telling that is nothing.
     unconfirmed: Option<String>,
-    visible: usize,
-    spin_held: bool,
+    /// What was done.
+    pub(super) summary: Summary,
     cpu: Duration,
     estimate: Option<ordain_explore::estimate::Estimate>,
     mode: Mode,
@@ -108,22 +110,29 @@ impl Crew<'_> {
         "the search ends".into()
     }
 
-    /// Takes a part of the executions that may still be made.
-    fn reserve(&self) -> u64 {
-        let share = |left: u64| left.div_ceil(self.common.workers).max(1).min(left);
-        let before = self.common.left.fetch_update(Relaxed, Relaxed, |left| Some(left - share(left)));
-        before.map_or(1, |left| share(left).max(1))
+    /// Takes a part of the executions that may still be made. If others have taken them all, waits until they give some back, or it is
+    /// over.
+    fn reserve(&self, signals: &Signals) -> Result<u64, String> {
+        let share = |left: u64| left.div_ceil(self.common.workers);
+        loop {
+            let taken = self.common.left.fetch_update(Relaxed, Relaxed, |left| Some(left - share(left)));
+            match taken.map_or(0, share) {
+                0 if signals.stop.load(Relaxed) => return Err("it is over".into()),
+                0 => std::thread::sleep(WAIT),
+                share => return Ok(share),
+            }
+        }
     }
 }
 
 impl Worker for Crew<'_> {
     type Extra = Heard;
 
-    fn explore(&mut self, order: &Order, _signals: &Signals) -> Result<(Done, Heard), String> {
+    fn explore(&mut self, order: &Order, signals: &Signals) -> Result<(Done, Heard), String> {
         let common = self.common;
         let slice = Duration::from_micros(order.task.slice);
         let time = common.deadline.map_or(slice, |d| slice.min(d.saturating_duration_since(Instant::now())));
-        let executions = self.reserve();
+        let executions = self.reserve(signals)?;
         let forecast = if common.forecast.swap(false, Relaxed) { Wanted::Rough } else { Wanted::No };
         let allowance = Allowance { before: 0, executions, time, forecast };
         let explored = self.native.explore_fragment(&common.job, order, &allowance);
@@ -162,8 +171,7 @@ impl Heard {
             noticed,
             crossings,
             unconfirmed,
-            visible: turn.summary.visible,
-            spin_held: turn.summary.spun,
+            summary: turn.summary,
             cpu: turn.cpu,
             estimate: turn.estimate,
             mode: native.mode(),
@@ -218,14 +226,21 @@ impl Run<'_> {
             let common = &common;
             crew.push(Box::new(move || Crew { common, native, told: Vec::new() }));
         }
-        let mut leading =
-            Leading { before, kept: (Instant::now(), KEPT), losses: 0, stop: false, given_up: false, problem: None };
+        let mut leading = Leading {
+            before,
+            kept: (Instant::now(), KEPT),
+            losses: 0,
+            stop: false,
+            given_up: false,
+            problem: None,
+            ended_with: None,
+        };
         drive(&mut controller, crew, before, TICK, &mut |controller, told| {
             leading.hear(self, &common, controller, told, most)
         });
-        let Leading { given_up, problem, .. } = leading;
+        let Leading { given_up, problem, ended_with, .. } = leading;
         self.timed_out |= common.deadline.is_some_and(|d| Instant::now() >= d);
-        let total = controller.total();
+        let total = ended_with.unwrap_or_else(|| controller.total());
         match (problem, common.ended.into_inner().unwrap_or_else(PoisonError::into_inner)) {
             (Some(problem), _) => return Err(problem),
             (None, Some(Ended::Failure(failure))) => return Err(failure.into()),
@@ -283,8 +298,8 @@ impl Run<'_> {
 
     /// Takes in what a worker tells; true if the check is over with it. With `ending` nothing new is confirmed.
     pub(super) fn take_heard(&mut self, heard: Heard, total: &Summary, ending: bool) -> Result<bool, Problem> {
-        self.visible = self.visible.max(heard.visible);
-        self.spin_held |= heard.spin_held;
+        self.visible = self.visible.max(heard.summary.visible);
+        self.spin_held |= heard.summary.spun;
         self.exploring += heard.cpu;
         self.native.follow_mode(heard.mode, &heard.changes);
         self.take_total(heard.estimate, total);
@@ -334,6 +349,8 @@ struct Leading {
     stop: bool,
     given_up: bool,
     problem: Option<Problem>,
+    /// What was done when a finding ended the check: whatever comes of the search, this led to it.
+    ended_with: Option<Summary>,
 }
 
 impl Leading {
@@ -347,9 +364,14 @@ impl Leading {
     ) -> ControlFlow<()> {
         match told {
             Drive::Result(_, heard) => {
+                let mut total = controller.total();
+                total.add(&heard.summary);
                 // At the end others may have noticed something too.
                 return match run.take_heard(heard, &controller.total(), self.stop) {
                     Ok(over) => {
+                        if over {
+                            self.ended_with = Some(Summary { exhausted: false, ..total });
+                        }
                         self.stop |= over;
                         ControlFlow::Continue(())
                     }
@@ -364,7 +386,7 @@ impl Leading {
             Drive::Accepted(Accepted::Stale) => {}
             Drive::Accepted(Accepted::Malformed) => self.lose(run, "its result made no sense".into()),
             Drive::Lost(_, why) => {
-                if common.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                if self.stop || common.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
                     return ControlFlow::Break(());
                 }
                 self.lose(run, why);
