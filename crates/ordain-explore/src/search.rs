@@ -31,6 +31,10 @@ pub trait Strategy {
     }
     /// Adds the transitions that are scheduled from a state of the path, by its depth, and not yet taken.
     fn scheduled(&self, _depth: usize, _out: &mut Vec<Transition>) {}
+    /// Whether the last execution went on only to see what held threads do, and is covered elsewhere.
+    fn in_vain(&self) -> bool {
+        false
+    }
     /// Forgets what it has explored and begins again.
     fn restart(&mut self);
 }
@@ -93,7 +97,7 @@ pub fn search<T: Target>(
         summary.steps += execution.steps.len() as u64;
         summary.depth = summary.depth.max(execution.steps.len());
         summary.threads = summary.threads.max(execution.spawned_by.len());
-        if matches!(execution.end, End::Cut) {
+        if matches!(execution.end, End::Cut) || strategy.in_vain() {
             summary.blocked += 1;
         } else {
             summary.executions += 1;

@@ -162,6 +162,10 @@ impl Strategy for Dpor {
         self.0.scheduled(depth, out);
     }
 
+    fn in_vain(&self) -> bool {
+        self.0.policy.in_vain().is_some()
+    }
+
     fn restart(&mut self) {
         *self = Self::default();
     }

@@ -286,6 +286,10 @@ impl<M: Method> Reducing<M> {
         out.extend(self.nodes.get(depth).into_iter().flat_map(|n| self.trees.heads(n.tree)));
     }
 
+    pub(super) fn in_vain(&self) -> bool {
+        M::in_vain(&self.policy).is_some()
+    }
+
     pub(super) fn load(&mut self, fragment: &Fragment) {
         *self = Self::default();
         self.nodes.push(Node::new());

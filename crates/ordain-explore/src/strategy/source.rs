@@ -89,6 +89,10 @@ impl Strategy for Source {
         self.0.scheduled(depth, out);
     }
 
+    fn in_vain(&self) -> bool {
+        self.0.in_vain()
+    }
+
     fn restart(&mut self) {
         *self = Self::default();
     }

@@ -614,7 +614,7 @@ pub fn explore(program: &Program, strategy: &mut dyn Strategy, limit: u64) -> Ex
             summary = Summary::default();
             continue;
         }
-        if matches!(execution.end, End::Cut) {
+        if matches!(execution.end, End::Cut) || strategy.in_vain() {
             summary.blocked += 1;
         } else {
             summary.executions += 1;
