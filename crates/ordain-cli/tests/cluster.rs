@@ -1,8 +1,6 @@
 //! Clusters on the command line: real workers, killed and asked to leave; runs that are left and come back to; what goes wrong.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use assert_cmd::cargo::cargo_bin;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -151,44 +149,6 @@ fn workers_may_be_killed_while_they_explore_a_test() {
     assert_eq!((&result["verdict"], &result["executions"]), (&"verified".into(), &756_756.into()), "{result:#}");
     assert_eq!(output.status.code(), Some(0));
     assert!(result["cluster"]["fragments"].as_u64().unwrap() > 4, "{result:#}");
-}
-
-/// Compiles a C program of the tests.
-fn program(server: &Server, source: &str) -> std::path::PathBuf {
-    common::compile(server.directory.path(), &common::source(source), "program", &[])
-}
-
-#[test]
-fn workers_may_be_killed_while_they_explore_a_program() {
-    let server = Server::start();
-    let mut workers: Vec<_> = (0..4).map(|n| server.worker(&format!("w{n}"))).collect();
-    let mut check = Command::new(cargo_bin("ordain"));
-    check.args(["check", "--quiet", "--cluster", &server.url(), "--dead-after", "2s", "--format", "json", "--"]);
-    check.current_dir(server.directory.path()).arg(program(&server, "counts/mutex_counter.c")).args(["3", "5"]);
-    let check = check.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    for n in 4..6 {
-        std::thread::sleep(Duration::from_millis(1500));
-        drop(workers.remove(0));
-        workers.push(server.worker(&format!("w{n}")));
-    }
-    let output = check.wait_with_output().unwrap();
-    let result = json(&output);
-    assert_eq!((&result["verdict"], &result["executions"]), (&"verified".into(), &756_756.into()), "{result:#}");
-    assert_eq!(output.status.code(), Some(0));
-}
-
-#[test]
-fn a_finding_in_a_program_replays_where_it_was_submitted() {
-    let server = Server::start();
-    let _worker = server.worker("only");
-    let mut check = Command::new(cargo_bin("ordain"));
-    check.args(["check", "--quiet", "--cluster", &server.url(), "--dead-after", "2s", "--format", "json", "--"]);
-    let output = check.current_dir(server.directory.path()).arg(program(&server, "bugs/abba.c")).output().unwrap();
-    let result = json(&output);
-    assert_eq!(output.status.code(), Some(1), "{result:#}");
-    assert_eq!(result["findings"][0]["kind"], "deadlock");
-    let replayed = server.ordain(&["replay", result["findings"][0]["schedule"].as_str().unwrap()]);
-    assert_eq!(replayed.status.code(), Some(1), "{}", String::from_utf8_lossy(&replayed.stderr));
 }
 
 #[test]
