@@ -1,7 +1,8 @@
 //! The plots of the document, as SVG that reads well on light and on dark pages.
 
-use crate::report::{Mean, Row, thousands};
+use crate::report::{Mean, Row};
 use crate::{Foreseen, Measured, SHARES};
+use ordain_report::terminal::large;
 use std::fmt::Write as _;
 
 /// Colours by role; the second set is for dark pages.
@@ -148,7 +149,7 @@ pub fn by_workload(measured: &[Measured], rows: &[Row]) -> String {
         let how = if kind == "optimal" { m.workload.home() } else { kind };
         let name = if how == "library" { m.workload.name.clone() } else { format!("{} ({how})", m.workload.name) };
         picture.text(left - 78.0, y + 4.0, "end", &name);
-        picture.text(left - 14.0, y + 4.0, "dim end", &thousands(m.executions));
+        picture.text(left - 14.0, y + 4.0, "dim end", &large(m.executions));
         let (own, other) = (value(&rows[0], *number), value(&rows[2], *number));
         if let (Some(own), Some(other)) = (own, other) {
             picture.grid((x(own), y), (x(other), y));

@@ -2,6 +2,7 @@
 
 use crate::{FIXED, Foreseen, Measured, SHARES, accuracy};
 use ordain_explore::estimate::{Estimate, Expectation, Technique};
+use ordain_report::terminal::large;
 use std::fmt::Write as _;
 
 /// What is estimated: executions, or the steps of all of them.
@@ -176,7 +177,7 @@ pub fn workloads(measured: &[Measured], rows: &[Row]) -> String {
             m.workload.home(),
             if m.workload.kind.name() == "optimal" { String::new() } else { format!(", {}", m.workload.kind.name()) },
             if m.workload.regular { "" } else { ", irregular" },
-            thousands(m.executions),
+            large(m.executions),
             m.depth,
             cells(&rows[0]),
             cells(&rows[1]),
@@ -218,32 +219,19 @@ pub fn scope(measured: &[Measured]) -> String {
         "{} workloads of {} to {} executions: {} of the library and {} native programs; {} regular and {} irregular; {} explored with \
          `source` or `dfs`, the others with `optimal`. A forecast has {} probes and looks at up to {} imagined states.\n",
         measured.len(),
-        thousands(sizes().min().unwrap_or(0)),
-        thousands(sizes().max().unwrap_or(0)),
+        large(sizes().min().unwrap_or(0)),
+        large(sizes().max().unwrap_or(0)),
         count(&|m| m.workload.home() == "library"),
         count(&|m| m.workload.home() == "native"),
         count(&|m| m.workload.regular),
         count(&|m| !m.workload.regular),
         count(&|m| m.workload.kind.name() != "optimal"),
         FIXED.probes,
-        thousands(FIXED.work),
+        large(FIXED.work),
     )
 }
 
 /// A percentage, with digits where they say something.
 fn percent(value: f64) -> String {
     if value < 0.05 { "0".into() } else { format!("{value:.1}") }
-}
-
-/// A number with commas between thousands.
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -1,5 +1,5 @@
-//! How far more workers make a search faster: `ordain-scaling measure|simulate [DOCS]` prints a table, and with the directory of the
-//! documents writes it there. `benches/scale` does both.
+//! How far more workers make a search faster: `ordain-scaling measure [ORDAIN PROGRAM DOCS]` and `ordain-scaling simulate [DOCS]` print a
+//! table, and with the directory of the documents write it there. `benches/scale` does both.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
 
 mod clock;
@@ -12,38 +12,42 @@ mod simulate;
 mod table;
 mod tool;
 
-use ordain_explore::frontier::Pace;
-use simulate::Simulated;
+use ordain_explore::frontier::{Pace, Rule};
+use ordain_report::terminal::large;
+use simulate::{Simulated, Workload};
 use std::path::Path;
 use std::process::ExitCode;
 use std::{fs, io};
-use table::thousands;
 
 /// Shorter first slices than for a few remote workers: many wait for their first fragment.
 const PACE: Pace = Pace { least: 20_000, most: 10_000_000 };
-/// Workers, and the sizes of the programs for them.
-const FLEETS: [(usize, &[usize]); 8] = [
-    (1, &[16]),
-    (4, &[16]),
-    (16, &[16]),
-    (64, &[16, 18]),
-    (256, &[16, 18]),
-    (1_024, &[16]),
-    (4_096, &[16]),
-    (10_000, &[16]),
+/// What is explored, and by how many workers each. What keeps thousands busy is larger.
+const WORKLOADS: [(Workload, &[usize]); 6] = [
+    (Workload { rule: Rule::Optimal, program: "mutex_counter", size: &[4, 3], classes: 369_600 }, &[1, 4, 16, 64, 256]),
+    (
+        Workload { rule: Rule::Optimal, program: "mutex_counter", size: &[6, 2], classes: 7_484_400 },
+        &[1_024, 4_096, 10_000],
+    ),
+    (Workload { rule: Rule::Source, program: "mutex_counter", size: &[4, 3], classes: 369_600 }, &[4, 64, 256]),
+    (Workload { rule: Rule::Source, program: "mutex_counter", size: &[6, 2], classes: 7_484_400 }, &[1_024]),
+    (Workload { rule: Rule::Source, program: "readers", size: &[18], classes: 1 << 18 }, &[4, 16, 64, 256, 1_024]),
+    (Workload { rule: Rule::Optimal, program: "readers", size: &[16], classes: 1 << 16 }, &[4, 16, 64, 256, 1_024]),
 ];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words[..] {
-        ["measure"] => show(None, "measured", &measure::measure()),
-        ["measure", docs] => show(Some(Path::new(docs)), "measured", &measure::measure()),
+        ["measure"] => measure::measure(None).and_then(|text| show(None, "measured", &text)),
+        ["measure", ordain, program, docs] => {
+            let text = measure::measure(Some((Path::new(ordain), Path::new(program))));
+            text.and_then(|text| show(Some(Path::new(docs)), "measured", &text))
+        }
         ["simulate"] => simulate_all(None),
         ["simulate", docs] => simulate_all(Some(Path::new(docs))),
-        ["try", workers, size, least] => try_one(workers, size, least),
+        ["try", workers, workload, least] => try_one(workers, workload, least),
         _ => {
-            eprintln!("usage: ordain-scaling measure|simulate [DOCS]");
+            eprintln!("usage: ordain-scaling measure [ORDAIN PROGRAM DOCS] | simulate [DOCS]");
             return ExitCode::from(2);
         }
     };
@@ -56,40 +60,45 @@ fn main() -> ExitCode {
     }
 }
 
-/// One fleet with another shortest slice, to choose it.
-fn try_one(workers: &str, size: &str, least: &str) -> io::Result<()> {
+/// One fleet and one of the workloads, by its number, with another shortest slice, to choose it.
+fn try_one(workers: &str, workload: &str, least: &str) -> io::Result<()> {
     let number = |text: &str| text.parse::<u64>().map_err(io::Error::other);
     let pace = Pace { least: number(least)?, ..PACE };
-    println!("{:.3?}", simulate::simulate(number(workers)? as usize, number(size)? as usize, pace));
+    let (workload, _) =
+        WORKLOADS.get(number(workload)? as usize).ok_or_else(|| io::Error::other("no such workload"))?;
+    println!("{:.3?}", simulate::simulate(number(workers)? as usize, *workload, pace));
     Ok(())
 }
 
 fn simulate_all(docs: Option<&Path>) -> io::Result<()> {
-    let fleets = FLEETS.iter().flat_map(|(workers, sizes)| sizes.iter().map(move |size| (*workers, *size)));
-    let run = |(workers, size)| {
-        let simulated = simulate::simulate(workers, size, PACE);
+    let fleets =
+        WORKLOADS.iter().flat_map(|(workload, fleets)| fleets.iter().map(move |workers| (*workers, *workload)));
+    let run = |(workers, workload)| {
+        let simulated = simulate::simulate(workers, workload, PACE);
         eprintln!("{simulated:.3?}");
         simulated
     };
     let all: Vec<Simulated> = fleets.map(run).collect();
     let row = |s: &Simulated| {
         vec![
-            thousands(s.workers as u64),
-            thousands(s.executions),
+            s.workload.told(),
+            large(s.workers as u64),
+            large(s.executions),
             format!("{:.2} s", s.makespan),
             format!("{:.0}", s.efficiency * s.workers as f64),
             format!("{:.2}", s.efficiency),
-            thousands(s.messages),
+            large(s.messages),
             format!("{:.1} KB", s.message_bytes / 1e3),
             format!("{:.0} µs", s.service),
             format!("{:.0} %", 100.0 * s.giving),
             format!("{:.0} %", 100.0 * s.busy),
-            thousands(s.most_nodes as u64),
+            large(s.most_nodes as u64),
             format!("{:.2} MB", s.most_bytes as f64 / 1e6),
         ]
     };
     let rows: Vec<Vec<String>> = all.iter().map(row).collect();
     let head = [
+        "search",
         "workers",
         "executions",
         "time",
@@ -106,7 +115,7 @@ fn simulate_all(docs: Option<&Path>) -> io::Result<()> {
     if let Some(docs) = docs {
         fs::write(docs.join("scaling.svg"), plot::efficiency(&all))?;
     }
-    show(docs, "simulated", &table::markdown(&head, 0, &rows))
+    show(docs, "simulated", &table::markdown(&head, 1, &rows))
 }
 
 /// Prints a table, and puts it between the markers of its section in the document.

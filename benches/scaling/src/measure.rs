@@ -5,11 +5,17 @@ use ordain::{Check, Strategy, Verdict};
 use ordain_explore::Target;
 use ordain_explore::frontier::{Controller, Divisible, Done, Pace, Rule, explore_fragment};
 use ordain_explore::strategy::{Optimal, Source};
+use ordain_report::terminal::large;
+use std::io;
 use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// The native program, its arguments and its classes.
+pub(crate) const NATIVE: (&str, &[&str], u64) = ("mutex_counter", &["3", "4"], 34_650);
 /// How often each is measured.
-const TIMES: usize = 5;
+const TIMES: usize = 11;
 
 /// Wall time and processor time.
 type Cost = (Duration, Duration);
@@ -54,11 +60,41 @@ fn controlled(strategy: Strategy, program: (&'static str, usize)) -> u64 {
 fn median(costs: &[Cost], of: fn(&Cost) -> Duration) -> f64 {
     let mut all: Vec<f64> = costs.iter().map(|c| of(c).as_secs_f64()).collect();
     all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
+    all.get(all.len() / 2).copied().unwrap_or_default()
 }
 
-/// The table of what two workers gain.
-pub(crate) fn measure() -> String {
+/// A program that is not changed, under the `ordain` command: each worker is a process. What starting them takes is part of it.
+fn native(ordain: &Path, program: &Path, workers: usize, strategy: Strategy, expected: u64) -> io::Result<Cost> {
+    let strategy = if strategy == Strategy::Source { "source" } else { "optimal" };
+    let directory = tempfile::tempdir()?;
+    let mut command = Command::new(ordain);
+    command.args(["check", "--quiet", "--format", "json", "--strategy", strategy, "--workers", &workers.to_string()]);
+    command.arg("--run-dir").arg(directory.path()).arg("--").arg(program).args(NATIVE.1).stderr(Stdio::null());
+    let result: serde_json::Value = serde_json::from_slice(&command.output()?.stdout).map_err(io::Error::other)?;
+    assert_eq!(result["executions"], expected, "every class is explored once");
+    let seconds = |name: &str| Duration::from_secs_f64(result[name].as_f64().unwrap_or_default());
+    Ok((seconds("wall_seconds"), seconds("cpu_seconds")))
+}
+
+/// A row of the table, from what was measured undivided, divided for one, and with two workers.
+fn row(name: String, strategy: &str, classes: u64, costs: &[Vec<Cost>; 3]) -> Vec<String> {
+    let wall = costs.each_ref().map(|c| median(c, |c| c.0));
+    let cpu = costs.each_ref().map(|c| median(c, |c| c.1));
+    let ratio = |of: f64, to: f64| if of > 0.0 && to > 0.0 { format!("{:.2}", of / to) } else { String::new() };
+    vec![
+        name,
+        strategy.into(),
+        large(classes),
+        format!("{:.0} ms", 1e3 * wall[0]),
+        ratio(wall[0], wall[1]),
+        ratio(wall[0], wall[2]),
+        ratio(cpu[1], cpu[0]),
+        ratio(cpu[2], cpu[0]),
+    ]
+}
+
+/// The table of what two workers gain; with the `ordain` command and a program for native ones too.
+pub(crate) fn measure(programs: Option<(&Path, &Path)>) -> io::Result<String> {
     let mut rows = Vec::new();
     let optimal = [("readers", 13, 8_192), ("lastzero", 12, 15_360), ("indexer", 15, 4_096)];
     let source = [("readers", 13, 8_192), ("lastzero", 9, 1_536), ("indexer", 15, 4_096)];
@@ -71,20 +107,19 @@ pub(crate) fn measure() -> String {
             costs[1].push(timed(|| controlled(strategy, program), classes));
             costs[2].push(timed(|| check(2, strategy, program), classes));
         }
-        let wall = costs.each_ref().map(|c| median(c, |c| c.0));
-        let cpu = costs.each_ref().map(|c| median(c, |c| c.1));
-        rows.push(vec![
-            format!("`{name}({size})`"),
-            told.into(),
-            table::thousands(classes),
-            format!("{:.0} ms", 1e3 * wall[0]),
-            format!("{:.2}", wall[0] / wall[1]),
-            format!("{:.2}", wall[0] / wall[2]),
-            format!("{:.2}", cpu[1] / cpu[0]),
-            format!("{:.2}", cpu[2] / cpu[0]),
-        ]);
+        rows.push(row(format!("`{name}({size})`"), told, classes, &costs));
     }
-    table::markdown(
+    for (strategy, told) in [(Strategy::Optimal, "optimal"), (Strategy::Source, "source")] {
+        let Some((ordain, program)) = programs else { break };
+        let mut costs: [Vec<Cost>; 3] = Default::default();
+        for _ in 0..TIMES {
+            for (workers, place) in [(1, 0), (2, 2)] {
+                costs[place].push(native(ordain, program, workers, strategy, NATIVE.2)?);
+            }
+        }
+        rows.push(row(format!("native `{} {}`", NATIVE.0, NATIVE.1.join(" ")), told, NATIVE.2, &costs));
+    }
+    Ok(table::markdown(
         &[
             "program",
             "strategy",
@@ -97,5 +132,5 @@ pub(crate) fn measure() -> String {
         ],
         2,
         &rows,
-    )
+    ))
 }

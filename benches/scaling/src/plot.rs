@@ -1,14 +1,14 @@
 //! The plot of the document, as SVG that reads well on light and on dark pages.
 
 use crate::simulate::Simulated;
-use crate::table::thousands;
+use ordain_report::terminal::large;
 use std::fmt::Write as _;
 
 /// Colours by role; the second set is for dark pages.
 const STYLE: &str = "<style>
-:root { --page: #ffffff; --ink: #1f2430; --dim: #667085; --grid: #e4e7ec; --a: #1d6fd8; --b: #d9480f; }
+:root { --page: #ffffff; --ink: #1f2430; --dim: #667085; --grid: #e4e7ec; --a: #1d6fd8; --b: #d9480f; --c: #2b8a3e; --d: #862e9c; }
 @media (prefers-color-scheme: dark) {
-  :root { --page: #0d1117; --ink: #e6edf3; --dim: #9aa4b2; --grid: #2a313c; --a: #58a6ff; --b: #ff922b; }
+  :root { --page: #0d1117; --ink: #e6edf3; --dim: #9aa4b2; --grid: #2a313c; --a: #58a6ff; --b: #ff922b; --c: #69db7c; --d: #da77f2; }
 }
 text { font: 12px system-ui, -apple-system, 'Segoe UI', sans-serif; fill: var(--ink); }
 .dim { fill: var(--dim); } .title { font-weight: 600; font-size: 14px; } .end { text-anchor: end; } .middle { text-anchor: middle; }
@@ -32,22 +32,26 @@ pub(crate) fn efficiency(all: &[Simulated]) -> String {
         let _ = writeln!(svg, "<text x=\"{}\" y=\"{:.1}\" class=\"dim end\">{tenth}</text>", left - 8.0, y + 4.0);
     }
     let mut ticks: Vec<usize> = all.iter().map(|s| s.workers).collect();
+    ticks.sort_unstable();
     ticks.dedup();
     for workers in ticks {
         let x = x(workers);
-        let label = thousands(workers as u64);
+        let label = large(workers as u64);
         let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{}\" class=\"dim middle\">{label}</text>", bottom + 18.0);
     }
     let _ = writeln!(svg, "<text x=\"330\" y=\"{}\" class=\"dim middle\">workers</text>", bottom + 38.0);
-    let mut sizes: Vec<u64> = all.iter().map(|s| s.executions).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    for (number, (size, colour)) in sizes.iter().zip(["a", "b"]).enumerate() {
-        let at = 22.0 + 180.0 * number as f64;
+    let mut families: Vec<String> = Vec::new();
+    for family in all.iter().map(|s| s.workload.family()) {
+        if !families.contains(&family) {
+            families.push(family);
+        }
+    }
+    for (number, (family, colour)) in families.iter().zip(["a", "b", "c", "d"]).enumerate() {
+        let at = 22.0 + 154.0 * number as f64;
         let _ = writeln!(svg, "<circle cx=\"{at}\" cy=\"46\" r=\"4\" fill=\"var(--{colour})\"/>");
-        let _ = writeln!(svg, "<text x=\"{}\" y=\"50\">{} executions</text>", at + 10.0, thousands(*size));
+        let _ = writeln!(svg, "<text x=\"{}\" y=\"50\">{family}</text>", at + 10.0);
         let points: Vec<(f64, f64)> =
-            all.iter().filter(|s| s.executions == *size).map(|s| (x(s.workers), y(s.efficiency))).collect();
+            all.iter().filter(|s| s.workload.family() == *family).map(|s| (x(s.workers), y(s.efficiency))).collect();
         let joined: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let _ = writeln!(svg, "<polyline class=\"line\" stroke=\"var(--{colour})\" points=\"{}\"/>", joined.join(" "));
         for (x, y) in points {

@@ -2,8 +2,8 @@
 
 use crate::{clock, programs};
 use ordain_explore::Target;
-use ordain_explore::frontier::{Controller, Done, Pace, Rule, Task, explore_fragment};
-use ordain_explore::strategy::Optimal;
+use ordain_explore::frontier::{Controller, Divisible, Done, Pace, Rule, Task, explore_fragment};
+use ordain_explore::strategy::{Optimal, Source};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
@@ -15,9 +15,44 @@ pub(crate) const LATENCY: f64 = 500.0;
 /// When in its slice a worker looks whether others have nothing to do, and comes back if so. The last is the end of the slice.
 const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
 
+/// A search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Workload {
+    pub(crate) rule: Rule,
+    pub(crate) program: &'static str,
+    pub(crate) size: &'static [usize],
+    /// How many classes there are.
+    pub(crate) classes: u64,
+}
+
+impl Workload {
+    /// As in the tables.
+    pub(crate) fn told(&self) -> String {
+        let size: Vec<String> = self.size.iter().map(usize::to_string).collect();
+        format!("{}, `{}({})`", self.strategy_name(), self.program, size.join(", "))
+    }
+
+    /// As in the plot: programs of all sizes together.
+    pub(crate) fn family(&self) -> String {
+        format!("{}, {}", self.program, self.strategy_name())
+    }
+
+    fn strategy_name(&self) -> &'static str {
+        if self.rule == Rule::Source { "source" } else { "optimal" }
+    }
+
+    fn strategy(&self) -> Box<dyn Divisible> {
+        match self.rule {
+            Rule::Source => Box::<Source>::default(),
+            Rule::Optimal => Box::<Optimal>::default(),
+        }
+    }
+}
+
 /// What came of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Simulated {
+    pub(crate) workload: Workload,
     pub(crate) workers: usize,
     pub(crate) executions: u64,
     /// Virtual, in seconds.
@@ -61,11 +96,11 @@ impl Agenda {
 }
 
 /// Explores a fragment until the worker's next look; gives when that is, and whether nothing was left before.
-fn explore<T: Target>(target: &mut T, worker: &mut Worker) -> f64 {
+fn explore<T: Target>(target: &mut T, strategy: &mut dyn Divisible, worker: &mut Worker) -> f64 {
     let task = &worker.task;
     let most = ((task.slice as f64 * LOOKS[worker.look] / EXECUTION).ceil() as u64).max(1);
     let mut made = 0;
-    let (explored, summary) = explore_fragment(target, &mut Optimal::default(), &task.fragment, &mut |_, summary| {
+    let (explored, summary) = explore_fragment(target, strategy, &task.fragment, &mut |_, summary| {
         made = summary.executions + summary.blocked;
         if made >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -78,10 +113,11 @@ fn explore<T: Target>(target: &mut T, worker: &mut Worker) -> f64 {
     worker.begun + made as f64 * EXECUTION
 }
 
-/// Lets so many workers explore `readers(size)`.
-pub(crate) fn simulate(count: usize, size: usize, pace: Pace) -> Simulated {
-    let mut target = ordain::target(move || programs::readers(size));
-    let mut controller = Controller::new(Rule::Optimal, pace);
+/// Lets so many workers explore.
+pub(crate) fn simulate(count: usize, workload: Workload, pace: Pace) -> Simulated {
+    let mut target = ordain::target(move || programs::run(workload.program, workload.size));
+    let mut strategy = workload.strategy();
+    let mut controller = Controller::new(workload.rule, pace);
     let mut agenda = Agenda { heap: BinaryHeap::new(), number: 0 };
     let mut workers: Vec<Option<Worker>> = (0..count).map(|_| None).collect();
     let mut idle: Vec<usize> = (0..count).rev().collect();
@@ -95,7 +131,7 @@ pub(crate) fn simulate(count: usize, size: usize, pace: Pace) -> Simulated {
             let Some(worker) = &mut workers[number] else { continue };
             if worker.look + 1 < LOOKS.len() && idle.is_empty() {
                 worker.look += 1;
-                let until = explore(&mut target, worker);
+                let until = explore(&mut target, &mut *strategy, worker);
                 agenda.add(until, false, number);
             } else {
                 agenda.add(now + LATENCY, true, number);
@@ -138,7 +174,7 @@ pub(crate) fn simulate(count: usize, size: usize, pace: Pace) -> Simulated {
         free = now;
         for (next, task) in started {
             let mut worker = Worker { task, begun: now + LATENCY, look: 0, result: Vec::new() };
-            let until = explore(&mut target, &mut worker);
+            let until = explore(&mut target, &mut *strategy, &mut worker);
             workers[next] = Some(worker);
             agenda.add(until, false, next);
         }
@@ -150,10 +186,11 @@ pub(crate) fn simulate(count: usize, size: usize, pace: Pace) -> Simulated {
     }
     assert!(controller.is_finished(), "nobody works, so nothing is left");
     let total = controller.total();
-    assert_eq!(total.executions, 1 << size, "every class is explored once");
+    assert_eq!(total.executions, workload.classes, "every class is explored once");
     let makespan = free;
-    let work = total.executions as f64 * EXECUTION;
+    let work = (total.executions + total.blocked) as f64 * EXECUTION;
     Simulated {
+        workload,
         workers: count,
         executions: total.executions,
         makespan: makespan / 1e6,

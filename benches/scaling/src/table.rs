@@ -11,16 +11,3 @@ pub(crate) fn markdown(head: &[&str], names: usize, rows: &[Vec<String>]) -> Str
     }
     text
 }
-
-/// 131072 is 131,072.
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}

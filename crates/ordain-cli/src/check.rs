@@ -209,6 +209,9 @@ fn run_check(arguments: &Arguments, check: &Check) -> Result<Outcome, Problem> {
     let report = report.map_err(|problem| Problem::Native { problem })?;
     let run = record::run(check, &report);
     let kept = keep(check, &run);
+    if !report.resumable {
+        check.forget_search();
+    }
     output::tell(&told::human(check, &report, kept.as_deref().ok()));
     if let Err(error) = &kept {
         output::tell(&format!(
@@ -241,8 +244,7 @@ fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
         }
         File::create(path).map_err(|error| Problem::UnwritableTrace { path: path.clone(), error })?;
     }
-    let directory =
-        arguments.run_dir.clone().unwrap_or_else(|| Path::new(".ordain").join(directory_name(&binary.path)));
+    let directory = arguments.run_dir.clone().unwrap_or_else(|| default_directory(&binary.path));
     Ok(Check {
         launch: Launch {
             program: binary.path.clone(),
@@ -286,12 +288,12 @@ pub(crate) fn patience(busy: Duration) -> Patience {
     Patience { busy, blocked: busy.saturating_mul(5) }
 }
 
-/// The name of the program, as that of a directory.
-fn directory_name(program: &Path) -> String {
+/// The run directory of a program, unless another one is given.
+pub(crate) fn default_directory(program: &Path) -> PathBuf {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     let safe = |c: char| if c.is_alphanumeric() || "-_.+".contains(c) { c } else { '-' };
     let name: String = name.chars().map(safe).collect();
-    if name.trim_matches('.').is_empty() { "program".into() } else { name }
+    Path::new(".ordain").join(if name.trim_matches('.').is_empty() { "program" } else { &name })
 }
 
 /// Reads what the program is to read.

@@ -3,7 +3,7 @@
 use crate::check;
 use crate::problem::{self, Problem};
 use ordain_native::{LEVEL, Report, record};
-use ordain_report::{Estimate, Story};
+use ordain_report::{Estimate, Story, Workers};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -39,17 +39,6 @@ pub(crate) struct Check {
     resumable: bool,
 }
 
-/// How a search was divided.
-#[derive(Serialize)]
-struct Workers {
-    /// Workers at the same time.
-    count: usize,
-    /// Parts of the search that were explored one by one.
-    fragments: u64,
-    /// Parts that were given to another worker, because the first was lost.
-    released: u64,
-}
-
 impl Check {
     pub(crate) fn new(check: &ordain_native::Check, report: &Report) -> Self {
         Self {
@@ -68,18 +57,14 @@ impl Check {
             threads_max: report.summary.threads,
             depth_max: report.summary.depth,
             exhausted: report.summary.exhausted,
-            estimate: report.estimate.and_then(|e| number(10f64.powf(e.log10).round())),
+            estimate: report.estimate.and_then(total),
             estimate_log10: report.estimate,
             findings: report.findings.iter().map(Finding::from).collect(),
             notes: record::notes(report),
             wall_seconds: report.wall.as_secs_f64(),
             cpu_seconds: report.cpu.as_secs_f64(),
             executions_per_cpu_second: check::rate(report),
-            workers: report.division.map(|d| Workers {
-                count: check.workers,
-                fragments: d.results,
-                released: d.released,
-            }),
+            workers: report.workers,
             resumable: report.resumable,
         }
     }
@@ -113,6 +98,8 @@ pub(crate) struct ClusterCheck<'a> {
     threads_max: usize,
     depth_max: usize,
     exhausted: bool,
+    estimate: Option<serde_json::Number>,
+    estimate_log10: Option<Estimate>,
     findings: Vec<Finding>,
     notes: &'a [String],
     wall_seconds: f64,
@@ -158,6 +145,8 @@ impl<'a> ClusterCheck<'a> {
             threads_max: record.threads,
             depth_max: record.depth,
             exhausted: record.exhausted,
+            estimate: record.estimate.and_then(total),
+            estimate_log10: record.estimate,
             findings: findings.collect(),
             notes: &record.notes,
             wall_seconds: record.wall_seconds,
@@ -180,8 +169,9 @@ impl<'a> ClusterCheck<'a> {
     }
 }
 
-/// A number that is whole, as such as long as that is exact.
-fn number(value: f64) -> Option<serde_json::Number> {
+/// What was estimated: a whole number, as such as long as that is exact.
+fn total(estimate: Estimate) -> Option<serde_json::Number> {
+    let value = 10f64.powf(estimate.log10).round();
     if value < 1e15 { Some((value as u64).into()) } else { serde_json::Number::from_f64(value) }
 }
 

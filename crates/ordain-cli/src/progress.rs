@@ -3,10 +3,11 @@
 //! The first Ctrl-C ends the run in order, with a verdict about what was done so far; the second ends it at once.
 
 use crate::check::plural;
-use crate::output;
+use crate::{look, output};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ordain_native::{Observer, Progress};
 use ordain_report::Kind;
+pub(crate) use ordain_report::terminal::large;
 use ordain_suite::{ConfigError, Policy, SuiteObserver};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fmt::Write as _;
@@ -60,6 +61,14 @@ impl Live {
         Self { line, started: Instant::now(), stop }
     }
 
+    /// How wide a line that is renewed may be; others may be as long as they like.
+    fn width(&self) -> usize {
+        match &self.line {
+            Line::Renewed(_) => look::of_errors().width,
+            Line::Quiet | Line::Periodic { .. } => usize::MAX,
+        }
+    }
+
     /// The flag that Ctrl-C sets.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         self.stop.clone()
@@ -104,7 +113,8 @@ impl Live {
 impl Observer for Live {
     fn progress(&mut self, progress: &Progress) {
         let stopping = Observer::is_stopped(self);
-        self.show(|| if stopping { "stopping ...".to_owned() } else { exploring(progress) });
+        let width = self.width();
+        self.show(|| if stopping { "stopping ...".to_owned() } else { fitting(progress, width) });
     }
 
     fn shrinking(&mut self, kind: Kind, elapsed: Duration) {
@@ -161,6 +171,30 @@ fn conducting(progress: &ordain_suite::Progress) -> String {
     let _ = write!(text, "; last {}", output::printable(&progress.last));
     if let Some(share) = progress.last_share {
         let _ = write!(text, " ({:.1} % explored)", share * 100.0);
+    }
+    text
+}
+
+/// How far the search is, in a line of this width: if not everything fits, what one can do without is left out.
+fn fitting(progress: &Progress, width: usize) -> String {
+    let text = exploring(progress);
+    if text.chars().count() <= width { text } else { exploring_in_short(progress) }
+}
+
+/// The same with what matters most.
+fn exploring_in_short(progress: &Progress) -> String {
+    let mut text = format!("{}: {}", time(progress.elapsed), plural_large(progress.summary.executions, "execution"));
+    if let Some(estimate) = &progress.estimate {
+        let _ = write!(text, ", {}", estimate.in_short());
+    }
+    if progress.findings > 0 {
+        let _ = write!(text, ", {}", plural(progress.findings as u64, "finding"));
+    }
+    if let Some(left) = left(progress).or_else(|| expected(progress)) {
+        let _ = write!(text, ", {} left", time(left));
+    }
+    if progress.workers > 1 {
+        let _ = write!(text, ", {}", plural(progress.workers as u64, "worker"));
     }
     text
 }
@@ -228,19 +262,6 @@ fn plural_large(count: u64, thing: &str) -> String {
     format!("{} {thing}{}", large(count), if count == 1 { "" } else { "s" })
 }
 
-/// `1,234,567`.
-pub(crate) fn large(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,6 +288,11 @@ mod tests {
             exploring(&progress),
             "1 min 4 s: 1,234,567 executions, 19,290 per second, about 50 % (41–62 %) of an estimated 2.5 × 10^6 classes, \
              17 steps deep, about 1 min 4 s left"
+        );
+        assert_eq!(fitting(&progress, 200), exploring(&progress));
+        assert_eq!(
+            fitting(&progress, 80),
+            "1 min 4 s: 1,234,567 executions, 50 % (41–62 %) of 2.5 × 10^6, 1 min 4 s left, 2 workers"
         );
         (progress.findings, progress.limit) = (1, Some(Duration::from_secs(7300)));
         assert!(exploring(&progress).ends_with("17 steps deep, 1 finding, at most 2 h 0 min left"));

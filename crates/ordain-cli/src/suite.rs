@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = options::at_least_one)]
     workers: Option<usize>,
 
-    /// Go on with the suite whose results are there: what is done stays, all else runs again
+    /// Go on with the suite whose results are there: what is done stays, searches go on where they were
     #[arg(long, value_name = "DIR", conflicts_with_all = ["positional", "run_dir"])]
     resume: Option<PathBuf>,
     /// Write a file to begin with, and run nothing
@@ -196,6 +196,7 @@ fn exported_run(row: &Row, result: &SuiteResult) -> Run {
             estimate: row.estimate,
             wall_seconds: row.seconds,
             cpu_seconds: 0.0,
+            workers: None,
             progress: Vec::new(),
             path: Vec::new(),
             findings: Vec::new(),

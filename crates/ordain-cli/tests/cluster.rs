@@ -1,118 +1,45 @@
-//! Clusters on the command line: real workers, killed and asked to leave; runs that are left and come back to; what goes wrong.
+//! Clusters on the command line: findings that come back, runs that are left and come back to, what goes wrong.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use assert_cmd::cargo::cargo_bin;
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+mod common;
+mod fleet;
+
+use fleet::{Fleet, json, schedule, told};
+use std::process::Output;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
-
-/// A process of ours that ends with the test.
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A server on loopback, in a directory that is removed in the end.
-struct Server {
-    port: u16,
-    directory: TempDir,
-    _process: Process,
-}
-
-impl Server {
-    fn start() -> Self {
-        for _ in 0..20 {
-            let directory = tempfile::tempdir().unwrap();
-            let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-            let mut command = Command::new("nats-server");
-            command.args(["-js", "-a", "127.0.0.1", "-p", &port.to_string(), "-sd"]).arg(directory.path().join("js"));
-            let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-            let mut process = Process(process.expect("nats-server is installed: scripts/setup does that"));
-            for _ in 0..200 {
-                if process.0.try_wait().unwrap().is_some() {
-                    break;
-                }
-                if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                    return Self { port, directory, _process: process };
-                }
-                std::thread::sleep(Duration::from_millis(25));
-            }
-        }
-        panic!("nats-server does not start");
-    }
-
-    fn url(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.port)
-    }
-
-    fn worker(&self, name: &str) -> Process {
-        let mut command = Command::new(cargo_bin("ordain"));
-        command.args(["worker", &self.url(), "--name", name, "--parallel", "1", "--dead-after", "2s"]);
-        Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
-    }
-
-    fn ordain(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(cargo_bin("ordain"));
-        command.current_dir(self.directory.path()).args(arguments);
-        command.output().unwrap()
-    }
-
-    /// Checks a test of a test binary on the cluster.
-    fn check(&self, binary: &Path, test: &str, more: &[&str]) -> Command {
-        let mut command = Command::new(cargo_bin("ordain"));
-        command.current_dir(self.directory.path());
-        command.args([
-            "check",
-            "--quiet",
-            "--cluster",
-            &self.url(),
-            "--dead-after",
-            "2s",
-            "--test",
-            test,
-            "--format",
-            "json",
-        ]);
-        command.args(more).arg("--").arg(binary);
-        command
-    }
-}
-
-fn json(output: &Output) -> serde_json::Value {
-    let text = String::from_utf8_lossy(&output.stdout);
-    serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}\n{}", String::from_utf8_lossy(&output.stderr)))
-}
 
 /// Tests for workers to run. They explore when a worker says so, and everything at once otherwise.
 mod explored {
     use ordain::sync::{Arc, Mutex};
 
-    fn counter(threads: usize, rounds: usize) {
+    fn counter(rounds: usize) {
         let mutex = Arc::new(Mutex::new(0));
         let spawn = |_| {
             let mutex = mutex.clone();
             ordain::thread::spawn(move || (0..rounds).for_each(|_| *mutex.lock().unwrap() += 1))
         };
-        let threads: Vec<_> = (0..threads).map(spawn).collect();
+        let threads: Vec<_> = (0..3).map(spawn).collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     }
 
     #[test]
     #[ignore = "for workers of clusters"]
-    fn many_classes() {
-        ordain::check(|| counter(3, 5));
+    fn some_classes() {
+        ordain::check(|| counter(4));
     }
 
     #[test]
     #[ignore = "for workers of clusters"]
-    fn some_classes() {
-        ordain::check(|| counter(3, 4));
+    fn many_classes() {
+        ordain::check(|| counter(5));
+    }
+
+    #[test]
+    #[ignore = "for workers of clusters"]
+    fn two_checks() {
+        for _ in 0..2 {
+            ordain::check(|| ordain::thread::spawn(|| {}).join().unwrap());
+        }
     }
 
     #[test]
@@ -128,92 +55,118 @@ mod explored {
     }
 }
 
-fn this_binary() -> std::path::PathBuf {
-    std::env::current_exe().unwrap()
+/// A deadlock in a program was found, and replays where this is.
+fn is_deadlock_that_replays(fleet: &Fleet, output: &Output) {
+    let result = json(output);
+    assert_eq!(output.status.code(), Some(1), "{result:#}");
+    assert_eq!(result["findings"][0]["kind"], "deadlock");
+    let program = fleet.directory.path().join("program");
+    assert_eq!(result["program"], program.to_str().unwrap());
+    let schedule = schedule(fleet.directory.path(), &result);
+    let replayed = fleet.ordain(&["replay", schedule.to_str().unwrap()]).output().unwrap();
+    assert_eq!(replayed.status.code(), Some(1), "{}", told(&replayed));
+    assert!(told(&replayed).contains("deadlock"), "{}", told(&replayed));
 }
 
 #[test]
-fn workers_may_be_killed_while_they_explore_a_test() {
-    let server = Server::start();
-    let mut workers: Vec<_> = (0..4).map(|n| server.worker(&format!("w{n}"))).collect();
-    let mut check = server.check(&this_binary(), "explored::many_classes", &[]);
-    let check = check.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    for n in 4..6 {
-        std::thread::sleep(Duration::from_millis(1500));
-        drop(workers.remove(0));
-        workers.push(server.worker(&format!("w{n}")));
-    }
-    let output = check.wait_with_output().unwrap();
-    let result = json(&output);
-    // 15! / (5!)^3
-    assert_eq!((&result["verdict"], &result["executions"]), (&"verified".into(), &756_756.into()), "{result:#}");
-    assert_eq!(output.status.code(), Some(0));
-    assert!(result["cluster"]["fragments"].as_u64().unwrap() > 4, "{result:#}");
+fn a_finding_in_a_program_replays_where_it_was_submitted() {
+    let fleet = Fleet::start(4);
+    let output = fleet.check_program("bugs/abba.c", &[], &[]).output().unwrap();
+    is_deadlock_that_replays(&fleet, &output);
 }
 
 #[test]
-fn a_finding_comes_back_with_its_schedule() {
-    let server = Server::start();
-    let _worker = server.worker("only");
-    let output = server.check(&this_binary(), "explored::deadlock", &[]).output().unwrap();
+fn a_finding_replays_for_whoever_comes_back() {
+    let fleet = Fleet::start(1);
+    let submitted = fleet.check_program("bugs/abba.c", &[], &["--detach"]).output().unwrap();
+    let output = fleet.attach(json(&submitted)["run"].as_str().unwrap()).output().unwrap();
+    is_deadlock_that_replays(&fleet, &output);
+}
+
+#[test]
+fn a_finding_in_a_test_comes_back_with_its_schedule() {
+    let fleet = Fleet::start(1);
+    let output = fleet.check_test("explored::deadlock", &[]).output().unwrap();
     let result = json(&output);
     assert_eq!(output.status.code(), Some(1), "{result:#}");
     assert_eq!(result["findings"][0]["kind"], "deadlock");
-    let schedule = result["findings"][0]["schedule"].as_str().unwrap();
-    let schedule = std::fs::read_to_string(server.directory.path().join(schedule)).unwrap();
+    let schedule = std::fs::read_to_string(schedule(fleet.directory.path(), &result)).unwrap();
     assert!(schedule.starts_with("ordain schedule 1"), "{schedule}");
 }
 
 #[test]
 fn one_can_leave_and_come_back() {
-    let server = Server::start();
-    let url = server.url();
-    let output = server.check(&this_binary(), "explored::some_classes", &["--detach"]).output().unwrap();
-    let run = json(&output)["run"].as_str().unwrap().to_owned();
-    let listed = json(&server.ordain(&["cluster", "list", &url, "--format", "json"]));
-    assert_eq!(listed[0]["run"], run.as_str());
-    let _worker = server.worker("only");
-    let attach = ["check", "--quiet", "--cluster", &url, "--attach", &run, "--dead-after", "2s", "--format", "json"];
-    let result = json(&server.ordain(&attach));
+    let mut fleet = Fleet::start(0);
+    let url = fleet.server.url();
+    let submit = |fleet: &Fleet| {
+        let output = fleet.check_test("explored::some_classes", &["--detach"]).output().unwrap();
+        json(&output)["run"].as_str().unwrap().to_owned()
+    };
+    let run = submit(&fleet);
+    assert_eq!(fleet.runs()[0]["run"], run.as_str());
+    fleet.join();
+    let result = json(&fleet.attach(&run).output().unwrap());
     // 12! / (4!)^3
     assert_eq!(result["executions"], 34_650, "{result:#}");
-    let again = server.ordain(&attach);
+    let again = fleet.attach(&run).output().unwrap();
     assert_eq!(again.status.code(), Some(2), "its result was fetched");
-    let output = server.check(&this_binary(), "explored::some_classes", &["--detach"]).output().unwrap();
-    let run = json(&output)["run"].as_str().unwrap().to_owned();
-    assert_eq!(server.ordain(&["cluster", "cancel", &url, &run]).status.code(), Some(0));
-    assert_eq!(server.ordain(&["cluster", "cancel", &url, &run]).status.code(), Some(2));
+    let run = submit(&fleet);
+    let cancel = || fleet.ordain(&["cluster", "cancel", &url, &run]).output().unwrap().status.code();
+    assert_eq!((cancel(), cancel()), (Some(0), Some(2)));
+}
+
+#[test]
+fn what_is_left_is_estimated() {
+    let fleet = Fleet::start(2);
+    let limit = ["--max-executions", "100000"];
+    let program = fleet.check_program("counts/mutex_counter.c", &["3", "5"], &limit);
+    let test = fleet.check_test("explored::many_classes", &limit);
+    for mut check in [program, test] {
+        let result = json(&check.output().unwrap());
+        assert_eq!(result["verdict"], "no finding", "{result:#}");
+        assert!(result["meaning"].as_str().unwrap().contains("of an estimated"), "{result:#}");
+        let estimate = result["estimate"].as_f64().unwrap();
+        // 15! / (5!)^3 = 756,756
+        assert!(estimate > 250_000.0 && estimate < 2_250_000.0, "{result:#}");
+        common::assert_valid(&result);
+    }
+}
+
+#[test]
+fn what_is_not_explored_of_a_test_is_said() {
+    let fleet = Fleet::start(1);
+    let result = json(&fleet.check_test("explored::two_checks", &[]).output().unwrap());
+    assert!(result["notes"].to_string().contains("MAKES MORE CHECKS THAN ONE"), "{result:#}");
+    common::assert_valid(&result);
+    let result = json(&fleet.check_test("explored::some_classes", &[]).output().unwrap());
+    assert!(!result["notes"].to_string().contains("MORE CHECKS"), "{result:#}");
+    assert_eq!(result["estimate"], 34_650, "{result:#}");
 }
 
 #[test]
 fn a_worker_leaves_when_it_is_told_to() {
-    let server = Server::start();
-    let mut worker = server.worker("brief");
+    let mut fleet = Fleet::start(1);
+    let mut worker = fleet.take();
     std::thread::sleep(Duration::from_secs(1));
-    let told = Command::new("kill").args(["-TERM", &worker.0.id().to_string()]).status().unwrap();
-    assert!(told.success());
+    worker.terminate();
     let begun = Instant::now();
-    let status = loop {
-        if let Some(status) = worker.0.try_wait().unwrap() {
-            break status;
-        }
+    while !worker.is_over() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it stays");
         std::thread::sleep(Duration::from_millis(50));
-    };
-    assert_eq!(status.code(), Some(0));
+    }
+    assert_eq!(worker.0.wait().unwrap().code(), Some(0));
 }
 
 #[test]
 fn what_cannot_be_done_is_said() {
-    let server = Server::start();
-    let output = server.ordain(&["worker", "nats://127.0.0.1:1"]);
+    let fleet = Fleet::start(1);
+    let output = fleet.ordain(&["worker", "nats://127.0.0.1:1"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be reached"));
-    let _worker = server.worker("only");
-    let output = server.check(&this_binary(), "explored::absent", &[]).output().unwrap();
+    assert!(told(&output).contains("cannot be reached"), "{}", told(&output));
+    let output = fleet.check_test("explored::absent", &[]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(text.contains("worker only cannot run it: the test `explored::absent` made no check"), "{text}");
-    let output = server.check(&this_binary(), "explored::many_classes", &["--strategy", "pos"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be divided"), "{output:?}");
+    let text = told(&output);
+    assert!(text.contains("worker w0 cannot run it: the test `explored::absent` made no check"), "{text}");
+    let output = fleet.check_test("explored::some_classes", &["--strategy", "pos"]).output().unwrap();
+    assert!(told(&output).contains("cannot be divided"), "{}", told(&output));
 }

@@ -179,6 +179,11 @@ async fn look(
     Ok((state, refusals))
 }
 
+/// What a run is about.
+pub async fn specification(cluster: &Cluster, run: &RunId) -> Result<RunSpec, ClusterError> {
+    cluster.patiently(|| cluster.spec(run)).await
+}
+
 /// Forgets a run whose result was fetched.
 pub async fn forget(cluster: &Cluster, run: &RunId) -> Result<(), ClusterError> {
     cluster.patiently(|| cluster.erase(run)).await

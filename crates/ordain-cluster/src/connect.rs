@@ -2,6 +2,7 @@
 
 use crate::error::ClusterError;
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, ServerAddr};
+use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr as _;
@@ -56,6 +57,8 @@ pub struct Timing {
     pub claim: Duration,
     /// After how long a fragment that nobody answers for is given away anew.
     pub patience: Duration,
+    /// After how long a worker tries again what it has refused; longer each time.
+    pub retry: Duration,
     /// For how long the server may be away before whoever waits for it gives up.
     pub outage: Duration,
     /// For how long the result of a finished run is kept for somebody who comes back.
@@ -69,6 +72,7 @@ impl Default for Timing {
             beat: Duration::from_secs(1),
             claim: Duration::from_secs(8),
             patience: Duration::from_secs(300),
+            retry: Duration::from_secs(30),
             outage: Duration::from_secs(600),
             keep: Duration::from_secs(7 * 86_400),
         }
@@ -121,7 +125,17 @@ impl Access {
         let bad_file =
             |path: &PathBuf, what, reason: String| ClusterError::BadFile { path: path.clone(), what, reason };
         match &self.login {
-            Login::Url => {}
+            // The client does not look for them there.
+            Login::Url => {
+                let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+                if let Some(address) = addresses.iter().find(|address| address.has_user_pass()) {
+                    let name = address.username().map(decoded).unwrap_or_default();
+                    options = match address.password().map(decoded) {
+                        Some(password) => options.user_and_password(name, password),
+                        None => options.token(name),
+                    };
+                }
+            }
             Login::Credentials(path) => {
                 let loaded = options.credentials_file(path).await;
                 options = loaded.map_err(|error| {
@@ -166,16 +180,20 @@ impl Access {
                         ClusterError::Denied { url, reason }
                     }
                     ConnectErrorKind::Tls => ClusterError::Tls { url, reason },
-                    _ if encrypted
-                        && ["tls", "certificate", "corrupt", "handshake"].iter().any(|w| reason.contains(w)) =>
-                    {
-                        ClusterError::Tls { url, reason }
-                    }
+                    _ if is_about_encryption(&reason, encrypted) => ClusterError::Tls { url, reason },
                     _ => ClusterError::Unreachable { url, reason },
                 })
             }
         }
     }
+}
+
+/// Whether a connection failed because of certificates or the like. What the client says of it is all that there is to tell it by.
+fn is_about_encryption(reason: &str, encrypted: bool) -> bool {
+    let reason = reason.to_lowercase();
+    let has = |word: &&str| reason.contains(word);
+    // A server without encryption answers what makes no sense.
+    ["certificate", "fatal alert", "handshake", "tls"].iter().any(has) || encrypted && reason.contains("corrupt")
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::state::{Outcome, State, Status};
 use crate::store::{Cluster, Mail, Written};
 use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::PullConsumer;
+use ordain_explore::estimate::Estimate;
 use ordain_explore::frontier::{Accepted, Controller, Pace, Task};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,9 @@ const TICK: Duration = Duration::from_millis(100);
 const INLINE_FINDINGS: usize = 128 << 10;
 /// More findings are not kept.
 const MOST_FINDINGS: usize = 10_000;
+/// More notes are not kept, nor longer ones.
+const MOST_NOTES: usize = 16;
+const LONGEST_NOTE: usize = 2_000;
 
 /// What the next controller needs.
 #[derive(Serialize, Deserialize)]
@@ -35,6 +39,7 @@ struct Saved {
     /// The tasks that are out.
     tasks: BTreeMap<u64, Task>,
     findings: Vec<(String, Parcel)>,
+    notes: Vec<String>,
 }
 
 /// A run under control.
@@ -119,7 +124,7 @@ async fn load(cluster: &Cluster, run: &RunId, state: &State) -> Result<(RunSpec,
     let spec = cluster.patiently(|| cluster.spec(run)).await?;
     let Some(object) = state.snapshot else {
         let controller = Controller::new(spec.rule, Pace::REMOTE);
-        return Ok((spec, Saved { controller, tasks: BTreeMap::new(), findings: Vec::new() }));
+        return Ok((spec, Saved { controller, tasks: BTreeMap::new(), findings: Vec::new(), notes: Vec::new() }));
     };
     let what = "the state of the controller";
     let bytes = cluster.patiently(|| cluster.get(run, object, what)).await?;
@@ -220,7 +225,7 @@ impl Control {
             Err(error) if error.is_passing() => return Err(error),
             Err(_) => None,
         };
-        let Some(Returned { done, findings }) = returned else {
+        let Some(Returned { done, findings, estimate, notes }) = returned else {
             self.state.progress.malformed += 1;
             self.forget_lease(lease, true);
             return Ok(());
@@ -232,6 +237,9 @@ impl Control {
                 progress.results += 1;
                 progress.redeliveries += result.deliveries.saturating_sub(1).min(1_000);
                 progress.busy_millis += result.busy_micros.min(3_600_000_000) / 1_000;
+                let makes_sense = |e: &Estimate| [e.ln, e.low, e.high].iter().all(|number| number.is_finite());
+                progress.estimate = estimate.filter(makes_sense).or(progress.estimate);
+                self.keep_notes(notes);
                 self.keep_findings(findings).await?;
             }
             Accepted::Restarted => {
@@ -239,6 +247,7 @@ impl Control {
                 self.sent.clear();
                 self.unsent.clear();
                 self.void = true;
+                self.state.progress.estimate = None;
                 self.keep_findings(findings).await?;
             }
             Accepted::Stale => {
@@ -278,6 +287,16 @@ impl Control {
             self.saved.findings.push((finding.key, parcel));
         }
         Ok(())
+    }
+
+    /// Keeps notes, each once.
+    fn keep_notes(&mut self, notes: Vec<String>) {
+        for note in notes {
+            let kept = &mut self.saved.notes;
+            if kept.len() < MOST_NOTES && note.len() <= LONGEST_NOTE && !kept.contains(&note) {
+                kept.push(note);
+            }
+        }
     }
 
     /// How many fragments the workers can explore at a time.
@@ -377,14 +396,13 @@ impl Control {
             let bytes = encode(&self.saved);
             let new = self.cluster.patiently(|| self.cluster.put(&self.run, &bytes)).await?;
             self.state.snapshot = Some(new);
-            let written = self.write().await;
-            let unused = if written.is_ok() { old.filter(|old| *old != new) } else { Some(new) };
-            if let Some(object) = unused {
+            // If this fails, what was stored stays: whoever took over may have come to the very same state, and rely on it.
+            self.write().await?;
+            if let Some(object) = old.filter(|old| *old != new) {
                 let (cluster, run) = (self.cluster.clone(), self.run.clone());
                 // What is not removed now is removed with the run.
                 tokio::spawn(async move { cluster.remove(&run, object).await });
             }
-            written?;
             self.changed = false;
         } else {
             self.write().await?;
@@ -429,8 +447,11 @@ impl Control {
                 keep.push(*object);
             }
         }
-        let findings = std::mem::take(&mut self.saved.findings);
-        let outcome = Outcome { exhausted, progress: self.state.progress.clone(), findings };
+        if exhausted {
+            self.state.progress.estimate = None;
+        }
+        let (findings, notes) = (std::mem::take(&mut self.saved.findings), std::mem::take(&mut self.saved.notes));
+        let outcome = Outcome { exhausted, progress: self.state.progress.clone(), notes, findings };
         let bytes = encode(&outcome);
         let result = self.cluster.patiently(|| self.cluster.put(&self.run, &bytes)).await?;
         keep.push(result);

@@ -23,11 +23,11 @@ mod steward;
 mod store;
 mod worker;
 
-pub use client::{Ending, Listed, Submission, View, attach, cancel, forget, list, submit};
+pub use client::{Ending, Listed, Submission, View, attach, cancel, forget, list, specification, submit};
 pub use connect::{Access, Login, Timing};
 pub use error::ClusterError;
 pub use fleet::{Beat, Fleet};
-pub use message::Finding;
+pub use message::{Finding, Returned};
 pub use slot::{Explorer, Refusal, Workshop};
 pub use spec::{FileSpec, Kind, Limits, RunId, RunSpec, Text};
 pub use state::{Outcome, Progress, State, Status};

@@ -1,6 +1,7 @@
 //! What controllers and workers send each other: bytes in few words, and large ones beside the message as objects.
 
 use crate::spec::ObjectRef;
+use ordain_explore::estimate::Estimate;
 use ordain_explore::frontier::{Done, Task};
 use ordain_model::Named;
 use serde::de::DeserializeOwned;
@@ -30,10 +31,23 @@ pub(crate) struct Sent {
 }
 
 /// What came of a task.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Returned {
-    pub(crate) done: Done,
-    pub(crate) findings: Vec<Finding>,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Returned {
+    /// For the controller.
+    pub done: Done,
+    /// What was found. It is told again with every fragment that shows it: a result may turn out not to count.
+    pub findings: Vec<Finding>,
+    /// How many executions there are in all, if that was estimated.
+    pub estimate: Option<Estimate>,
+    /// What whoever submitted the run should know of it; may be told again.
+    pub notes: Vec<String>,
+}
+
+impl Returned {
+    /// A result with nothing else to say.
+    pub fn new(done: Done) -> Self {
+        Self { done, findings: Vec::new(), estimate: None, notes: Vec::new() }
+    }
 }
 
 /// What a worker is to do.

@@ -1,9 +1,9 @@
 //! A place for fragments on a worker: a thread of its own that keeps what it has opened, because what explores cannot change threads.
 
 use crate::directory::Directory;
-use crate::message::Finding;
+use crate::message::Returned;
 use crate::spec::{RunId, RunSpec};
-use ordain_explore::frontier::{Done, Order, Signals};
+use ordain_explore::frontier::{Order, Signals};
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,8 +25,8 @@ impl fmt::Display for Refusal {
 /// Explores fragments of one run.
 pub trait Explorer {
     /// Explores until the time of the task is over, nothing is left, or the signals say so. Whatever keeps it from that is a refusal: this
-    /// worker then takes no more tasks of the run, unless it is leaving.
-    fn explore(&mut self, order: &Order, signals: &Signals) -> Result<(Done, Vec<Finding>), Refusal>;
+    /// worker then takes no more tasks of the run for a while, unless it is leaving.
+    fn explore(&mut self, order: &Order, signals: &Signals) -> Result<Returned, Refusal>;
 }
 
 /// Makes explorers.
@@ -48,7 +48,7 @@ pub(crate) struct Local {
 }
 
 /// What a slot says.
-pub(crate) type Answer = Result<(Done, Vec<Finding>), Refusal>;
+pub(crate) type Answer = Result<Returned, Refusal>;
 
 /// What is asked of a slot.
 pub(crate) enum Job {

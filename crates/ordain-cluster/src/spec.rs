@@ -202,6 +202,9 @@ pub struct RunSpec {
     pub kind: Kind,
     /// The program.
     pub program: FileSpec,
+    /// Where it was when it was submitted: what is found is replayed there.
+    #[serde(default)]
+    pub origin: Option<Text>,
     /// Its arguments.
     #[serde(default)]
     pub arguments: Vec<Text>,
@@ -232,6 +235,7 @@ impl RunSpec {
             version: VERSION,
             kind,
             program,
+            origin: None,
             arguments: Vec::new(),
             environment: Vec::new(),
             stdin: None,

@@ -3,6 +3,7 @@
 use crate::message::Parcel;
 use crate::spec::ObjectRef;
 use ordain_explore::Summary;
+use ordain_explore::estimate::Estimate;
 use serde::{Deserialize, Serialize};
 
 /// How a run is.
@@ -65,6 +66,8 @@ impl State {
 pub struct Progress {
     /// What was explored.
     pub summary: Summary,
+    /// How many executions there are in all, as last estimated; not once everything is explored.
+    pub estimate: Option<Estimate>,
     /// Sequences that wait for a worker.
     pub waiting: u64,
     /// Fragments that are given away.
@@ -109,5 +112,7 @@ pub struct Outcome {
     pub exhausted: bool,
     /// How it went.
     pub progress: Progress,
+    /// What workers had to say about it.
+    pub notes: Vec<String>,
     pub(crate) findings: Vec<(String, Parcel)>,
 }

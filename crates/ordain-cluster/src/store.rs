@@ -28,6 +28,11 @@ const TASKS: &str = "ordain-tasks";
 const RESULTS: &str = "ordain-results";
 const RUNS: &str = "ordain-runs";
 const OBJECTS: &str = "ordain-objects";
+/// The stream whose one message says that somebody makes the others.
+const LAYOUT: &str = "ordain-layout";
+const LAYOUT_LOCK: &str = "ordain.layout";
+/// How long others may take to make them.
+const LAID_OUT: Duration = Duration::from_secs(8);
 /// The least that a message must be able to hold.
 const LEAST_PAYLOAD: usize = 32 << 10;
 /// Larger parts of messages become objects.
@@ -113,6 +118,64 @@ async fn ask_for_jetstream(client: &Client, access: &Access) -> Result<(), Clust
     }
 }
 
+/// Whoever has it may make what is missing on the server, and nobody else at the same time: if two make the same stream, servers up to 2.9 remove
+/// the files of the one that stays, and what is sent to it is lost.
+struct Alone {
+    lock: Option<(Stream, u64)>,
+}
+
+impl Alone {
+    /// Waits until everything is there, or nobody else is making it.
+    async fn to_lay_out(context: &Context) -> Self {
+        let begin = Instant::now();
+        while !Self::is_laid_out(context).await {
+            // Not all at the same time.
+            sleep(Duration::from_millis(random() % 100)).await;
+            let config = stream::Config {
+                name: LAYOUT.to_owned(),
+                subjects: vec![LAYOUT_LOCK.to_owned()],
+                // It has no files.
+                storage: stream::StorageType::Memory,
+                // Who dies meanwhile has it no longer.
+                max_age: ANSWER,
+                duplicate_window: ANSWER,
+                ..Default::default()
+            };
+            let stream = within("make the stream of locks", ANSWER, context.get_or_create_stream(config)).await;
+            let free = PublishMessage::build().expected_last_subject_sequence(0);
+            let locked = match context.send_publish(LAYOUT_LOCK, free).await {
+                Ok(sent) => sent.await,
+                Err(error) => Err(error),
+            };
+            if let Some((stream, place)) = stream.ok().zip(locked.ok()) {
+                return Self { lock: Some((stream, place.sequence)) };
+            }
+            if begin.elapsed() > LAID_OUT {
+                // Perhaps streams without files are not allowed here.
+                break;
+            }
+        }
+        Self { lock: None }
+    }
+
+    async fn is_laid_out(context: &Context) -> bool {
+        for name in [TASKS.to_owned(), RESULTS.to_owned(), format!("KV_{RUNS}"), format!("OBJ_{OBJECTS}")] {
+            if context.get_stream(name).await.is_err() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Everything is there.
+    async fn done(self) {
+        if let Some((stream, sequence)) = self.lock {
+            // Otherwise it ends by itself.
+            let _ = stream.delete_message(sequence).await;
+        }
+    }
+}
+
 impl Cluster {
     /// Connects, and makes what is missing on the server.
     pub async fn connect(access: &Access, timing: Timing) -> Result<Self, ClusterError> {
@@ -125,6 +188,7 @@ impl Cluster {
         let mut context = jetstream::new(client.clone());
         context.set_timeout(ANSWER);
         ask_for_jetstream(&client, access).await?;
+        let alone = Alone::to_lay_out(&context).await;
         let stream = |name: &str, subject: &str| stream::Config {
             name: name.to_owned(),
             subjects: vec![format!("{subject}.*")],
@@ -166,6 +230,7 @@ impl Cluster {
         };
         let object_stream = context.get_stream(format!("OBJ_{OBJECTS}"));
         let object_stream = within("find the store of objects", ANSWER, object_stream).await?;
+        alone.done().await;
         let inline = (payload / 2).min(MOST_INLINE);
         Ok(Self { client, timing, id, context, tasks, results, runs, objects, object_stream, inline })
     }
@@ -405,6 +470,12 @@ impl Cluster {
         let key = format!("{run}.refusal.{worker}");
         let told = self.runs.put(key, reason.to_owned().into());
         within("take a refusal", ANSWER, told).await.map(|_| ())
+    }
+
+    /// Takes a refusal back.
+    pub(crate) async fn accept(&self, run: &RunId, worker: &str) -> Result<(), ClusterError> {
+        let purged = self.runs.stream.purge().filter(format!("$KV.{RUNS}.{run}.refusal.{worker}"));
+        within("take a refusal back", ANSWER, purged.into_future()).await.map(|_| ())
     }
 
     /// Why workers do not run something, by worker.

@@ -3,7 +3,7 @@
 use crate::directory::{self, Directory};
 use crate::error::ClusterError;
 use crate::fleet::{self, Beat, Fleet};
-use crate::message::{ResultMessage, Returned, Sent, TaskMessage, decode, encode};
+use crate::message::{ResultMessage, Sent, TaskMessage, decode, encode};
 use crate::pull;
 use crate::slot::{Answer, Job, Local, MakeWorkshop, Refusal, Slot, Workshop};
 use crate::spec::{RunId, VERSION};
@@ -28,6 +28,8 @@ const WAIT: Duration = Duration::from_millis(250);
 const SOON: Duration = Duration::from_secs(1);
 /// How long explorers may take to end when they are told to.
 const GRACE: Duration = Duration::from_secs(10);
+/// The longest time after which something refused is tried again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 /// How long a fragment may take beyond its time, many times over.
 const STUCK: Duration = Duration::from_secs(120);
 
@@ -78,11 +80,17 @@ pub enum Event {
 type Tell = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// A run that the worker knows of.
-#[derive(Clone)]
-enum Known {
-    Ready { local: Arc<Local>, tasks: Arc<PullConsumer> },
-    Refused,
+struct Known {
+    /// What tasks are taken with; nothing, if it is refused.
+    ready: Option<Ready>,
+    /// How often it was refused in a row.
+    refusals: u32,
+    /// When it is tried again.
+    again: Instant,
 }
+
+/// A run that tasks can be taken of, and the tasks.
+type Ready = (Arc<Local>, Arc<PullConsumer>);
 
 struct Worker {
     cluster: Cluster,
@@ -250,13 +258,18 @@ impl Worker {
 
     /// Fetches and verifies what a run needs.
     async fn prepare(&self, run: &RunId) -> Result<(), ClusterError> {
-        if self.known().contains_key(run) {
-            return Ok(());
+        let mut refusals = 0;
+        if let Some(known) = self.known().get(run) {
+            if known.ready.is_some() || Instant::now() < known.again {
+                return Ok(());
+            }
+            refusals = known.refusals;
         }
         match self.fetch(run).await {
             Ok(None) => Ok(()),
             Ok(Some(ready)) => {
-                self.known().insert(run.clone(), ready);
+                let known = Known { ready: Some(ready), refusals, again: Instant::now() };
+                self.known().insert(run.clone(), known);
                 (self.tell)(Event::Opened(run.clone()));
                 self.news.notify_one();
                 Ok(())
@@ -269,7 +282,7 @@ impl Worker {
         }
     }
 
-    async fn fetch(&self, run: &RunId) -> Result<Option<Known>, ClusterError> {
+    async fn fetch(&self, run: &RunId) -> Result<Option<Ready>, ClusterError> {
         // Its controller makes it first of all.
         let Ok(tasks) = self.cluster.mail(Mail::Tasks, run).await else { return Ok(None) };
         let spec = self.cluster.spec(run).await?;
@@ -284,15 +297,21 @@ impl Worker {
                 std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).map_err(local)?;
             }
         }
-        Ok(Some(Known::Ready { local: Arc::new(Local { run: run.clone(), spec, files }), tasks: Arc::new(tasks) }))
+        Ok(Some((Arc::new(Local { run: run.clone(), spec, files }), Arc::new(tasks))))
     }
 
-    /// Takes no more tasks of a run, and says why.
+    /// Takes no more tasks of a run for a while, and says why.
     async fn refuse(&self, run: &RunId, reason: &str) {
         let reason: String = reason.chars().take(2_000).collect();
-        if let Some(Known::Refused) = self.known().insert(run.clone(), Known::Refused) {
-            // Another slot has said so.
-            return;
+        {
+            let mut known = self.known();
+            let known = known.entry(run.clone()).or_insert(Known { ready: None, refusals: 0, again: Instant::now() });
+            if known.ready.is_none() && Instant::now() < known.again {
+                // Another slot has said so.
+                return;
+            }
+            let pause = self.cluster.timing.retry.saturating_mul(1 << known.refusals.min(10)).min(LONGEST_PAUSE);
+            *known = Known { ready: None, refusals: known.refusals + 1, again: Instant::now() + pause };
         }
         (self.tell)(Event::Refused(run.clone(), reason.clone()));
         let told = self.cluster.patiently(|| self.cluster.refuse(run, &self.cluster.id, &reason));
@@ -301,14 +320,20 @@ impl Worker {
         }
     }
 
+    /// A fragment of a run was explored: if it was refused before, it no longer is.
+    async fn accept(&self, run: &RunId) {
+        let refused = match self.known().get_mut(run) {
+            Some(known) if known.ready.is_some() => std::mem::take(&mut known.refusals) > 0,
+            _ => false,
+        };
+        if refused && let Err(error) = self.cluster.patiently(|| self.cluster.accept(run, &self.cluster.id)).await {
+            (self.tell)(Event::Trouble(error.to_string()));
+        }
+    }
+
     /// The runs that tasks can be taken of.
-    fn ready(&self) -> Vec<(Arc<Local>, Arc<PullConsumer>)> {
-        let known = self.known();
-        let ready = known.values().filter_map(|known| match known {
-            Known::Ready { local, tasks } => Some((local.clone(), tasks.clone())),
-            Known::Refused => None,
-        });
-        let mut ready: Vec<_> = ready.collect();
+    fn ready(&self) -> Vec<Ready> {
+        let mut ready: Vec<Ready> = self.known().values().filter_map(|known| known.ready.clone()).collect();
         ready.sort_by(|a, b| a.0.run.cmp(&b.0.run));
         ready
     }
@@ -448,7 +473,7 @@ async fn handle(
         }
     };
     count();
-    let (done, findings) = match result {
+    let returned = match result {
         Ok(returned) => returned,
         Err(Refusal(reason)) => {
             // Whoever is told to stop loses what it was doing.
@@ -460,7 +485,8 @@ async fn handle(
         }
     };
     let busy_micros = started.elapsed().as_micros() as u64;
-    let bytes = encode(&Returned { done, findings });
+    worker.accept(run).await;
+    let bytes = encode(&returned);
     let send = cluster.patiently(|| async {
         let body = cluster.pack(run, bytes.clone()).await?;
         let result = ResultMessage { version: VERSION, lease, body, deliveries, busy_micros };

@@ -6,9 +6,12 @@ mod common;
 use common::*;
 use futures_util::TryStreamExt as _;
 use ordain_cluster::{
-    Access, Cluster, ClusterError, Ending, Explorer, Login, Refusal, RunId, RunSpec, Submission, Workshop, cancel, list,
+    Access, Cluster, ClusterError, Ending, Explorer, Login, Refusal, RunId, RunSpec, Status, Submission, Workshop,
+    cancel, list,
 };
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 const QUICK: Duration = Duration::from_millis(3);
@@ -35,6 +38,32 @@ fn who_cannot_run_it_leaves_it_to_others() {
     assert_exact(watcher.join(), orders(3, 2));
     able.stop();
     unable.stop();
+}
+
+/// A machine on which nothing can be run the first two times.
+struct Moody(Arc<AtomicU32>);
+
+impl Workshop for Moody {
+    fn open(&mut self, spec: &RunSpec, directory: &Path) -> Result<Box<dyn Explorer>, Refusal> {
+        match self.0.fetch_add(1, Relaxed) {
+            0 | 1 => Err(Refusal("its disk is full".into())),
+            _ => Closures { most: 8, pause: QUICK }.open(spec, directory),
+        }
+    }
+}
+
+#[test]
+fn what_was_refused_is_tried_again() {
+    let server = Server::start();
+    let url = server.url();
+    let run = submitted(&url, &closure(3, 2));
+    let attempts = Arc::new(AtomicU32::new(0));
+    let counted = attempts.clone();
+    let worker = worker_with(&url, "moody", move || Box::new(Moody(counted.clone())));
+    wait_for(&url, &run, |state| state.status == Status::Finished);
+    assert_exact(watcher(&url, &run).join(), orders(3, 2));
+    assert_eq!(attempts.load(Relaxed), 3);
+    worker.stop();
 }
 
 #[test]

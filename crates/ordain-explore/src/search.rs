@@ -1,6 +1,7 @@
 //! The loop: plan, run, learn.
 
 use crate::estimate::Path;
+use crate::frontier::Divisible;
 use crate::plan::{Plan, Target};
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
@@ -34,6 +35,10 @@ pub trait Strategy {
     /// Whether the last execution went on only to see what held threads do, and is covered elsewhere.
     fn in_vain(&self) -> bool {
         false
+    }
+    /// As a strategy of which can be told what is left; `None` if it is none.
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        None
     }
     /// Forgets what it has explored and begins again.
     fn restart(&mut self);

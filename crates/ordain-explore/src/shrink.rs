@@ -1,9 +1,10 @@
 //! Makes the schedule of a finding smaller: fewest preemptions first, then fewest steps.
 //!
-//! A schedule is cut into *blocks*, the runs of steps of one thread. Candidates leave blocks out or join them, and are run
+//! A schedule is cut into *blocks*, the runs of steps of one thread. Candidates leave blocks out, end them sooner or join them, and are run
 //! loosely: where a thread cannot move as the candidate says, the next block takes over, and when no block is left, threads run
 //! until they can go no further. Only executions that show the finding and are smaller are kept. Then a search by preemption bound
-//! looks for the finding from zero preemptions on: what it finds has the fewest, and so has what we have if it finds none.
+//! looks for the finding from zero preemptions on: what it finds has the fewest, and so has what we have if it finds none. A second
+//! one looks at all that have as few, for the one with the fewest steps.
 
 use crate::plan::{Pick, Plan, Planned, Policy, Target, prefix_of};
 use crate::search::search;
@@ -217,6 +218,8 @@ struct Shrinker<'a, T: Target> {
 
 /// Executions of the search for fewer preemptions.
 const MOST_SEARCHED: u64 = 20_000;
+/// Executions of the search for fewer steps: what it finds is seldom worth more.
+const MOST_SHORTENED: u64 = 2_000;
 
 /// Makes a schedule smaller. `shows` tells whether the target's last execution shows the finding, `go_on` whether there is still
 /// time; it is asked before every execution. `None` if the schedule does not show the finding at all.
@@ -242,6 +245,9 @@ pub fn shrink<T: Target>(
         if shrinker.best.size.preemptions < before && !stopped {
             stopped = !shrinker.reduce();
         }
+    }
+    if fewest && !stopped {
+        stopped = !shrinker.shorten();
     }
     let Shrinker { executions, best, .. } = shrinker;
     Some(Shrunk { prefix: best.prefix, from, size: best.size, executions, fewest, stopped })
@@ -273,7 +279,7 @@ impl<T: Target> Shrinker<'_, T> {
     fn reduce(&mut self) -> bool {
         loop {
             let before = self.best.size;
-            for pass in [Self::leave_out, Self::join, Self::choose_first] {
+            for pass in [Self::leave_out, Self::end_sooner, Self::join, Self::choose_first] {
                 if pass(self).is_none() {
                     return false;
                 }
@@ -298,6 +304,24 @@ impl<T: Target> Shrinker<'_, T> {
                 end -= 1.max(chunk / 2).min(end);
             }
             chunk /= 2;
+        }
+        Some(())
+    }
+
+    /// Lets blocks end sooner, after very few steps first: what a thread did before it was interrupted is often not needed.
+    fn end_sooner(&mut self) -> Option<()> {
+        let mut i = 0;
+        while i < self.best.outline.blocks.len() {
+            let mut steps = 1;
+            while self.best.outline.blocks.get(i).is_some_and(|block| steps < block.steps) {
+                let mut candidate = self.best.outline.clone();
+                candidate.blocks[i].steps = steps;
+                if self.attempt(candidate)? {
+                    break;
+                }
+                steps = steps + 1 + steps / 4;
+            }
+            i += 1;
         }
         Some(())
     }
@@ -341,30 +365,67 @@ impl<T: Target> Shrinker<'_, T> {
 
     /// Looks for the finding with fewer preemptions; tells whether none has fewer than the best now, and whether time was over.
     fn search(&mut self) -> (bool, bool) {
-        let most = u32::try_from(self.best.size.preemptions - 1).unwrap_or(u32::MAX);
-        let mut strategy = Bounded::new(Bound::Preemptions(most));
+        let before = self.best.size.preemptions;
+        let mut found = None;
+        let (exhausted, stopped) = self.look(before - 1, MOST_SEARCHED, &mut |execution| {
+            found = Some(prefix_of(execution));
+            ControlFlow::Break(())
+        });
+        let Some(prefix) = found else { return (exhausted, stopped) };
+        self.adopt(&prefix);
+        // The search had found nothing with less when it came to this.
+        (self.best.size.preemptions < before, stopped)
+    }
+
+    /// Looks for fewer steps with as few preemptions; `false` when there was no time for that.
+    fn shorten(&mut self) -> bool {
+        let (mut found, mut steps) = (None, self.best.size.steps);
+        self.look(self.best.size.preemptions, MOST_SHORTENED, &mut |execution| {
+            if execution.steps.len() < steps {
+                steps = execution.steps.len();
+                found = Some(prefix_of(execution));
+            }
+            ControlFlow::Continue(())
+        });
+        if let Some(prefix) = found {
+            self.adopt(&prefix);
+        }
+        (self.go_on)()
+    }
+
+    /// Searches executions with at most so many preemptions for those that show the finding. Tells whether it came to an end, and
+    /// whether it was stopped.
+    fn look(
+        &mut self,
+        preemptions: usize,
+        most: u64,
+        shown: &mut dyn FnMut(&Execution) -> ControlFlow<()>,
+    ) -> (bool, bool) {
+        let mut strategy = Bounded::new(Bound::Preemptions(u32::try_from(preemptions).unwrap_or(u32::MAX)));
         let (shows, go_on) = (&mut *self.shows, &mut *self.go_on);
-        let (mut found, mut stopped) = (None, false);
-        let mut runs = 0;
+        let (mut runs, mut stopped) = (0, false);
         let summary = search(self.target, &mut strategy, &mut |target, _| {
             runs += 1;
             if shows(target) {
-                found = Some(prefix_of(target.execution()));
-                return ControlFlow::Break(());
+                shown(target.execution())?;
             }
-            stopped = runs >= MOST_SEARCHED || !go_on();
+            stopped = runs >= most || !go_on();
             if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         self.executions += summary.executions;
-        let Some(prefix) = found else { return (summary.exhausted, stopped) };
+        (summary.exhausted, stopped)
+    }
+
+    /// Runs a schedule that was found, and keeps it if it is better.
+    fn adopt(&mut self, prefix: &[Planned]) {
         let mut policy = Preemptions::of(crate::plan::Lowest);
-        self.target.run(&mut Plan::follow(&prefix, &mut policy));
+        self.target.run(&mut Plan::follow(prefix, &mut policy));
         self.executions += 1;
-        // The search had found nothing with less when it came to this.
-        let reproduced = (self.shows)(self.target) && policy.steps.len() < self.best.size.preemptions;
-        if reproduced {
-            self.best = Best::of(self.target.execution(), &policy.steps);
+        if (self.shows)(self.target) {
+            let found = Best::of(self.target.execution(), &policy.steps);
+            if found.size < self.best.size {
+                self.best = found;
+            }
         }
-        (reproduced, stopped)
     }
 }

@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 use ordain_model::clock::Clocks;
-use ordain_model::{Access, Execution, ObjectId};
+use ordain_model::{Access, Execution, Footprint, ObjectId};
 
 const NONE: u32 = u32::MAX;
 
@@ -173,6 +173,18 @@ impl Trace {
         self.threads.push(thread as u32);
         self.parents.push(parent);
         self.last_of[thread] = step as u32;
+    }
+
+    /// What an event touched.
+    pub(crate) fn footprint(&self, event: usize) -> Footprint {
+        let everything = self.everything.binary_search(&(event as u32)).is_ok();
+        let first = self.first_links[event] as usize;
+        let until = self.first_links.get(event + 1).map_or(self.links.len(), |next| *next as usize);
+        let access = |i: usize| match self.writes[i] {
+            true => Access::write(self.objects[i]),
+            false => Access::read(self.objects[i]),
+        };
+        everything.then_some(Access::EVERYTHING).into_iter().chain((first..until).map(access)).collect()
     }
 
     /// Number of events.

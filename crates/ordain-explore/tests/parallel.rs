@@ -1,13 +1,13 @@
-//! Divided searches against undivided ones: simulated workers, with delays, losses, repetitions and deaths.
+//! Divided and interrupted searches against undivided ones: simulated workers, with delays, losses, repetitions and deaths.
 //!
 //! `ORDAIN_PROGRAMS` sets how many programs (3,000 unless told), `ORDAIN_FIRST_SEED` where they begin.
 
 mod common;
 
 use common::{I, Interpreter, Program, explore, random};
-use ordain_explore::frontier::{Accepted, Controller, Divisible, Done, Pace, Rule, Task, explore_fragment};
-use ordain_explore::strategy::{Optimal, Source};
-use ordain_explore::{Class, Target, class_of};
+use ordain_explore::frontier::{Accepted, Controller, Divisible, Done, Explored, Pace, Rule, Task, explore_fragment};
+use ordain_explore::strategy::{Kind, Optimal, Source};
+use ordain_explore::{Class, Summary, Target, class_of, search};
 use ordain_model::{End, Named};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -165,6 +165,63 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided
     panic!("the search does not come to an end: {workers} workers, {:?}", controller.division());
 }
 
+/// Explores a program with one worker that dies again and again, and goes on with what was kept of its search. Gives executions in all, too.
+fn interrupt(program: &Program, kind: Kind, seed: u64) -> (Divided, u64) {
+    let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 99);
+    let rule = kind.rule().expect("what is left can be told");
+    let mut kept: Option<(Vec<u8>, Divided)> = None;
+    'lives: loop {
+        let mut target = Interpreter::new(program.clone());
+        let mut strategy = kind.make(seed, 3);
+        let (mut total, mut done) = (Summary::default(), Divided::default());
+        if let Some((bytes, then)) = &kept {
+            let mut controller: Controller = postcard::from_bytes(bytes).expect("what was kept");
+            assert!(controller.is_intact() && controller.is_whole(), "what was kept fits together");
+            controller.take_over();
+            (total, done) = (controller.total(), then.clone());
+            let Some((task, births)) = controller.whole() else { return (done, total.executions) };
+            assert!(target.arbiter.names_mut().agree(&births), "names can be taken over at the beginning");
+            for site in &task.loops {
+                target.arbiter.know_long_loop(*site);
+            }
+            let strategy = strategy.divisible().expect("it can be loaded");
+            strategy.load(&task.fragment);
+            strategy.go_on_after(total.executions);
+        }
+        loop {
+            let most = 1 + rng.below(5);
+            let summary = search(&mut target, &mut *strategy, &mut |target, summary| {
+                let execution = target.execution();
+                if execution.learned {
+                    done = Divided::default();
+                } else if !matches!(execution.end, End::Cut) {
+                    *done.classes.entry(class_of(execution)).or_default() += 1;
+                }
+                let over = summary.executions + summary.blocked >= most;
+                if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            if summary.restarted {
+                (total.executions, total.blocked) = (0, 0);
+            }
+            total.add(&summary);
+            if summary.exhausted {
+                done.blocked = total.blocked;
+                return (done, total.executions);
+            }
+            if rng.chance(40) {
+                let loops = target.arbiter.long_loops().to_vec();
+                let explored = Explored { loops, ..strategy.divisible().expect("it can be told").unload() };
+                let controller = Controller::undivided(rule, explored, target.arbiter.names(), total);
+                let bytes = postcard::to_allocvec(&controller.expect("what is left makes sense")).expect("bytes");
+                kept = Some((bytes, done.clone()));
+            }
+            if rng.chance(20) {
+                continue 'lives;
+            }
+        }
+    }
+}
+
 fn check(program: &Program, seed: u64) -> Option<Result<(), String>> {
     let crashes = program.threads.iter().flatten().any(|i| matches!(i, I::Crash));
     for rule in [Rule::Optimal, Rule::Source] {
@@ -176,18 +233,27 @@ fn check(program: &Program, seed: u64) -> Option<Result<(), String>> {
             return None;
         }
         let weather = if seed.is_multiple_of(2) { FINE } else { FOUL };
+        let kind = if rule == Rule::Optimal { Kind::Optimal } else { Kind::Source };
+        let (interrupted, _) = interrupt(program, kind, seed);
         let divided = divide(program, rule, seed, weather);
-        let missed = whole.classes.keys().filter(|c| !divided.classes.contains_key(c)).count();
-        let invented = divided.classes.keys().filter(|c| !whole.classes.contains_key(c)).count();
-        // What a crashing step touches is not foreseen, so a class may be met twice, divided or not.
-        let twice = if crashes { 0 } else { divided.classes.values().filter(|n| **n > 1).count() };
-        if missed + invented + twice > 0 {
-            let all = whole.classes.len();
-            return Some(Err(format!(
-                "{rule:?}: of {all} classes {missed} missed, {twice} twice; {invented} invented"
-            )));
+        for (how, other) in [("divided", &divided), ("interrupted", &interrupted)] {
+            let missed = whole.classes.keys().filter(|c| !other.classes.contains_key(c)).count();
+            let invented = other.classes.keys().filter(|c| !whole.classes.contains_key(c)).count();
+            // What a crashing step touches is not foreseen, so a class may be met twice, divided or not.
+            let twice = if crashes { 0 } else { other.classes.values().filter(|n| **n > 1).count() };
+            if missed + invented + twice > 0 {
+                let all = whole.classes.len();
+                return Some(Err(format!(
+                    "{rule:?}, {how}: of {all} classes {missed} missed, {twice} twice; {invented} invented"
+                )));
+            }
         }
-        if rule == Rule::Optimal && divided.blocked > 0 {
+        let executions = interrupt(program, Kind::Portfolio, seed).1;
+        let wanted = 2 * whole.classes.len() as u64 - 1;
+        if rule == Rule::Optimal && !crashes && executions != wanted {
+            return Some(Err(format!("portfolio: {executions} executions, not {wanted}, when it is interrupted")));
+        }
+        if rule == Rule::Optimal && divided.blocked + interrupted.blocked > 0 {
             return Some(Err("optimal: a run was blocked by sleep sets".into()));
         }
     }

@@ -15,7 +15,7 @@ fn inside(launch: &Launch, mode: Mode, strategy: Kind) -> Result<(f64, Option<u6
     let mut native = Native::new(launch.clone(), default_options(), Some(mode), Patience::default())?;
     let job = Search { strategy, bound: None, seed: 1, depth: 3, expected_status: 0 };
     let time = Duration::from_millis(100);
-    let mut allowance = Allowance { before: 0, executions: u64::MAX, time, forecast: Wanted::No };
+    let mut allowance = Allowance { before: 0, executions: u64::MAX, time, forecast: Wanted::No, keep: false };
     let (mut executions, mut cpu) = (0, Duration::ZERO);
     let (mut classes, mut all) = (None, 0);
     while cpu < Duration::from_millis(500) {

@@ -7,8 +7,9 @@ mod fragments;
 mod renew;
 mod run;
 mod sampled;
+mod whole;
 
-pub use fragments::Fragments;
+pub use fragments::{FragmentResult, Fragments};
 pub use renew::Renewed;
 
 use crate::binary::Binary;
@@ -16,12 +17,11 @@ use crate::finding::{self, Finding};
 use crate::observe::{Observer, Unobserved};
 use crate::process::{Launch, Patience};
 use crate::target::{Failure, Native};
-use ordain_explore::frontier::Division;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Lowest, Plan, Planned, Preemptions, Summary, Target};
 use ordain_model::describe;
 use ordain_model::{Divergence, End, Options, Schedule};
-use ordain_report::{Branch, Estimate, Sample, Verdict};
+use ordain_report::{Branch, Estimate, Sample, Verdict, Workers};
 use ordain_wire::Mode;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -69,8 +69,8 @@ pub struct Check {
     pub shrink_time: Duration,
     /// Where the trace of an exhaustive search is written; the search is then led from outside, which is slower.
     pub exploration_trace: Option<PathBuf>,
-    /// How many processes explore at the same time, if the search can be divided; what is left is kept in the directory. With none, one
-    /// process explores, and nothing is kept.
+    /// How many processes explore at the same time, if the search can be divided; what is left is kept in the directory, until
+    /// [`Check::forget_search`]. With none, one process explores, and nothing is kept.
     pub workers: usize,
     /// How long a worker explores at least before it is heard; longer as the search goes on.
     pub slice: Duration,
@@ -114,7 +114,7 @@ pub struct Report {
     /// The path that the search was on when it ended.
     pub path: Vec<Branch>,
     /// How the search was divided, if it was.
-    pub division: Option<Division>,
+    pub workers: Option<Workers>,
     /// Whether what is left was kept, and can be resumed.
     pub resumable: bool,
     /// How many executions there are in all, as far as can be told.

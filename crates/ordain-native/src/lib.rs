@@ -14,7 +14,7 @@ mod session;
 mod shared;
 mod target;
 
-pub use check::{Check, Fragments, LEVEL, Problem, Renewed, Replayed, Report, SLICE, default_options};
+pub use check::{Check, FragmentResult, Fragments, LEVEL, Problem, Renewed, Replayed, Report, SLICE, default_options};
 pub use finding::{Finding, command_line, describe_input, unescape};
 pub use observe::{Observer, Progress};
 pub use ordain_report::{Kind, Verdict};

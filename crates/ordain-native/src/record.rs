@@ -30,6 +30,7 @@ pub fn run(check: &Check, report: &Report) -> Run {
         estimate: report.estimate,
         wall_seconds: report.wall.as_secs_f64(),
         cpu_seconds: report.cpu.as_secs_f64(),
+        workers: report.workers,
         progress: report.progress.clone(),
         path: report.path.clone(),
         findings: report.findings.iter().map(|f| f.story.clone()).collect(),

@@ -110,6 +110,11 @@ impl Shared {
         length.is_some()
     }
 
+    /// There is no fragment.
+    pub(crate) fn forget_fragment(&self) {
+        self.control().fragment_length.store(0, Relaxed);
+    }
+
     /// Reads what has become of a fragment.
     pub(crate) fn read_explored(&self) -> Option<Explored> {
         let length = (self.control().fragment_length.load(Relaxed) as usize).min(FRAGMENT_SIZE);

@@ -9,6 +9,7 @@ pub use explore::{Allowance, Search, Turn, Wanted};
 
 use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::shared::Shared;
+use ordain_explore::frontier::Order;
 use ordain_explore::{Plan, Portable, Target};
 use ordain_model::{Execution, Names, ObjectId, Options, ThreadId, Transition};
 use ordain_wire::{Ending, Follower, Lead, Mode, Policy, Status, ThreadRecord};
@@ -103,6 +104,8 @@ pub struct Native {
     read: usize,
     /// The process explores by itself.
     exploring: bool,
+    /// What searches begin with, if not with nothing.
+    rest: Option<Order>,
     /// How much of the names and loops the process has been told, or has told, since it explores.
     told: (usize, usize),
     /// The process asks before each step, so that what happens is known even if it is lost.
@@ -166,6 +169,7 @@ impl Native {
             buffer: Vec::new(),
             read: 0,
             exploring: false,
+            rest: None,
             told: (0, 0),
             careful: false,
             debugged: false,

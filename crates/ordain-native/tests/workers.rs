@@ -29,8 +29,11 @@ fn counts_are_those_of_one_worker() {
             let what = format!("{} {:?} with {workers} workers, {strategy:?}", program.file, program.args);
             assert_eq!(report.verdict, Verdict::Verified, "{what}");
             assert_eq!(Some(report.summary.executions), program.classes, "{what}");
-            let division = report.division.expect("it was divided");
-            assert_eq!((division.waiting, division.assigned, division.stale), (0, 0, 0), "{what}");
+            assert_eq!(report.workers.is_some(), workers > 1, "{what}");
+            if let Some(told) = report.workers {
+                assert_eq!((told.count, told.released), (workers, 0), "{what}");
+                assert!(told.utilisation > 0.0 && told.utilisation <= 1.0, "{what}: {told}");
+            }
         }
     }
 }
@@ -42,7 +45,7 @@ fn a_large_search_is_divided_in_every_mode() {
         check.mode = Some(mode);
         let report = check.run().expect("a verdict");
         assert_eq!((report.verdict, report.summary.executions), (Verdict::Verified, 1680));
-        assert!(report.division.is_some_and(|d| d.results >= 20), "{:?}", report.division);
+        assert!(report.workers.is_some_and(|w| w.fragments >= 20), "{:?}", report.workers);
     }
 }
 
@@ -85,46 +88,59 @@ impl Observer for Impatient {
 
 #[test]
 fn a_search_that_is_stopped_again_and_again_explores_each_class_once() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let mut check = divided(&program("counts/mutex_counter.c", &["3", "4"]), 2);
-    check.directory = Some(directory.path().to_owned());
-    let mut stopped = 0;
-    loop {
-        let done = check.run_watched(&mut Impatient(1)).expect("a verdict");
-        if done.verdict == Verdict::Verified {
-            assert_eq!(done.summary.executions, 34_650);
-            break;
+    let counter = program("counts/mutex_counter.c", &["3", "4"]);
+    let portfolio = 2 * 34_650 - 1;
+    for (workers, strategy, executions) in [
+        (2, StrategyKind::Optimal, 34_650),
+        (1, StrategyKind::Optimal, 34_650),
+        (1, StrategyKind::Source, 34_650),
+        (1, StrategyKind::Portfolio, portfolio),
+    ] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut check = divided(&counter, workers);
+        (check.directory, check.strategy) = (Some(directory.path().to_owned()), Some(strategy));
+        let mut stopped = 0;
+        loop {
+            let done = check.run_watched(&mut Impatient(1)).expect("a verdict");
+            if done.verdict == Verdict::Verified {
+                assert_eq!(done.summary.executions, executions, "{workers} workers, {strategy:?}");
+                break;
+            }
+            assert!(done.resumable && done.interrupted, "{}", done.meaning);
+            stopped += 1;
+            check.resume = true;
+            assert!(stopped < 1_000, "it does not come to an end");
         }
-        assert!(done.resumable && done.interrupted, "{}", done.meaning);
-        stopped += 1;
-        check.resume = true;
-        assert!(stopped < 1_000, "it does not come to an end");
+        assert!(stopped > 1);
+        // It is over.
+        check.forget_search();
+        let problem = check.run().expect_err("nothing is left");
+        let expected = |reason: &str| reason.contains("no unfinished search");
+        assert!(matches!(&problem, Problem::Resume { reason, .. } if expected(reason)), "{problem}");
     }
-    assert!(stopped > 1);
-    // It is over.
-    let problem = check.run().expect_err("nothing is left");
-    assert!(matches!(&problem, Problem::Resume { reason, .. } if reason.contains("no unfinished search")), "{problem}");
 }
 
 #[test]
 fn findings_survive_and_are_told_once() {
-    let directory = tempfile::tempdir().expect("a directory");
     let program = program("bugs/abba.c", &[]);
-    let mut whole = divided(&program, 2);
-    whole.keep_going = true;
-    let whole = whole.run().expect("a verdict");
-    let mut check = divided(&program, 2);
-    (check.keep_going, check.directory) = (true, Some(directory.path().to_owned()));
-    (check.strategy, check.max_executions) = (Some(StrategyKind::Optimal), Some(1));
-    let mut report = check.run().expect("a verdict");
-    while report.resumable {
-        check.resume = true;
-        check.max_executions = Some(report.summary.executions + 1);
-        report = check.run().expect("a verdict");
+    for workers in [1, 2] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut whole = divided(&program, workers);
+        whole.keep_going = true;
+        let whole = whole.run().expect("a verdict");
+        let mut check = divided(&program, workers);
+        (check.keep_going, check.directory) = (true, Some(directory.path().to_owned()));
+        (check.strategy, check.max_executions) = (Some(StrategyKind::Optimal), Some(1));
+        let mut report = check.run().expect("a verdict");
+        while report.resumable {
+            check.resume = true;
+            check.max_executions = Some(report.summary.executions + 1);
+            report = check.run().expect("a verdict");
+        }
+        assert_eq!(report.findings.len(), whole.findings.len());
+        assert_eq!(report.summary.executions, whole.summary.executions);
+        assert_eq!(report.findings[0].story.kind, whole.findings[0].story.kind);
     }
-    assert_eq!(report.findings.len(), whole.findings.len());
-    assert_eq!(report.summary.executions, whole.summary.executions);
-    assert_eq!(report.findings[0].story.kind, whole.findings[0].story.kind);
 }
 
 #[test]

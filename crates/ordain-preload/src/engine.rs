@@ -479,14 +479,13 @@ impl Engine {
         Piece::read(bytes)
     }
 
-    /// Tells the launcher what has become of the fragment.
-    pub fn write_explored(&self, explored: &Explored) {
+    /// Tells the launcher what has become of the fragment; `false` if that is too much.
+    pub fn write_explored(&self, explored: &Explored) -> bool {
         // SAFETY: part of the shared memory; the launcher waits.
         let room = unsafe { core::slice::from_raw_parts_mut(self.shared.add(FRAGMENT_OFFSET), FRAGMENT_SIZE) };
-        match Piece::write(explored, room) {
-            Some(length) => control().fragment_length.store(length as u32, Relaxed),
-            None => refuse(format_args!("what is left of a fragment is too much to be told")),
-        }
+        let length = Piece::write(explored, room);
+        control().fragment_length.store(length.unwrap_or(0) as u32, Relaxed);
+        length.is_some()
     }
 
     /// Begins an execution.

@@ -13,7 +13,7 @@ use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_explore::crossing;
 use ordain_explore::estimate::{Effort, Forecast, Foresight};
-use ordain_explore::frontier::{Divisible, explore_fragment};
+use ordain_explore::frontier::{Explored, explore_fragment};
 use ordain_explore::strategy::{Bound, Bounded, Kind, Optimal};
 use ordain_explore::{Coverage, Plan, Strategy, Summary, Target, search};
 use ordain_model::{End, Execution, Names, ThreadId};
@@ -25,8 +25,6 @@ struct Supervisor {
     number: u32,
     follower: Follower,
     strategy: Box<dyn Strategy>,
-    /// The strategy for fragments, if the search is divided.
-    divisible: Option<Box<dyn Divisible>>,
     /// What the launcher knows already: names, long loops.
     told: (usize, usize),
     /// Runs one execution that has been prepared.
@@ -197,7 +195,7 @@ impl Supervisor {
         let told = follower.extent();
         let bound = control.bound.load(Relaxed);
         let mut samples = false;
-        let strategy: Box<dyn Strategy> = match control.bound_kind.load(Relaxed) {
+        let mut strategy: Box<dyn Strategy> = match control.bound_kind.load(Relaxed) {
             1 => Box::new(Bounded::new(Bound::Preemptions(bound))),
             2 => Box::new(Bounded::new(Bound::Delays(bound))),
             _ => {
@@ -207,13 +205,19 @@ impl Supervisor {
             }
         };
         let number = control.search.load(Relaxed);
-        let divisible = Kind::ALL.get(control.strategy.load(Relaxed) as usize).copied().unwrap_or_default();
-        let divisible = divisible.make_divisible(control.seed.load(Relaxed));
+        if let Some(strategy) = strategy.divisible()
+            && control.job.load(Relaxed) == Job::EXPLORE
+            && let Some(rest) = engine().read_fragment()
+        {
+            // SAFETY: no execution runs.
+            unsafe { heap::outside(|| crate::process::learn(engine(), crate::process::known())) };
+            strategy.load(&rest);
+            strategy.go_on_after(control.before.load(Relaxed));
+        }
         Self {
             number,
             follower,
             strategy,
-            divisible: divisible.filter(|_| control.job.load(Relaxed) == Job::FRAGMENT),
             told,
             execute,
             contradiction: None,
@@ -247,13 +251,14 @@ impl Supervisor {
             }
             self.told = self.follower.extent();
         }
-        let (Some(fragment), Some(mut strategy)) = (engine().read_fragment(), self.divisible.take()) else {
+        let mut whole = core::mem::replace(&mut self.strategy, Box::new(Nothing));
+        let (Some(fragment), Some(strategy)) = (engine().read_fragment(), whole.divisible()) else {
             crate::engine::break_down(format_args!("there is no fragment to explore"));
         };
         let mut turn = TurnOver::begin();
         let mut inside = Inside(self);
         let (mut explored, summary) =
-            explore_fragment(&mut inside, &mut *strategy, &fragment, &mut |target, summary| turn.look(target, summary));
+            explore_fragment(&mut inside, strategy, &fragment, &mut |target, summary| turn.look(target, summary));
         let (mut telling, mut restarted) = (turn.telling, false);
         control().estimated.store(0, Relaxed);
         let unforeseen = &mut inside.0.unforeseen;
@@ -272,9 +277,11 @@ impl Supervisor {
             }
         }
         explored.loops = self.follower.arbiter.long_loops().to_vec();
-        engine().write_explored(&explored);
-        engine().write_pairs(&crossing::encode(&crossing::crossings(&*strategy)));
-        self.divisible = Some(strategy);
+        if !engine().write_explored(&explored) {
+            crate::engine::refuse(format_args!("what is left of a fragment is too much to be told"));
+        }
+        engine().write_pairs(&crossing::encode(&crossing::crossings(strategy)));
+        self.strategy = whole;
         self.tell(&summary, telling, restarted || summary.restarted, used);
     }
 
@@ -298,12 +305,24 @@ impl Supervisor {
         let wanted = control.forecast.load(Relaxed);
         if wanted != 0 && !telling && !summary.exhausted && !inside.0.samples {
             let before = if restarted { 0 } else { control.before.load(Relaxed) };
-            inside.forecast(&mut *strategy, before + summary.executions, wanted == 2, &mut telling, &mut restarted);
+            let mut again = false;
+            inside.forecast(&mut *strategy, before + summary.executions, wanted == 2, &mut telling, &mut again);
+            if again {
+                // What was just made does not count either.
+                (summary.executions, summary.blocked, restarted) = (0, 0, true);
+            }
         }
         if !summary.exhausted && !self.samples && (telling || wanted == 2) {
             engine().write_pairs(&crossing::encode(&crossing::crossings(&*strategy)));
         } else {
             control.prefix_length.store(0, Relaxed);
+        }
+        control.fragment_length.store(0, Relaxed);
+        if control.keep.load(Relaxed) != 0
+            && let Some(divisible) = strategy.divisible()
+        {
+            let loops = self.follower.arbiter.long_loops().to_vec();
+            engine().write_explored(&Explored { loops, ..divisible.unload() });
         }
         self.strategy = strategy;
         self.tell(&summary, telling, restarted, used);

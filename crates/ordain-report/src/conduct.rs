@@ -14,8 +14,12 @@ use std::io::{self, BufRead, ErrorKind, Read as _, Write};
 pub const VERSION: u32 = 1;
 /// The variable with the path of the socket.
 pub const SOCKET: &str = "ORDAIN_CONDUCT";
-/// The variable with the directory in which schedules of findings are written.
+/// The variable with the directory in which schedules of findings are written, and what is left of searches.
 pub const DIRECTORY: &str = "ORDAIN_CONDUCT_DIRECTORY";
+/// The variable with what the test is made of; searches are kept in the directory for that.
+pub const TEST: &str = "ORDAIN_CONDUCT_TEST";
+/// The variable that is set if searches go on that were kept.
+pub const RESUME: &str = "ORDAIN_CONDUCT_RESUME";
 /// Longer lines are refused.
 pub const MOST_BYTES: u64 = 1 << 26;
 
@@ -46,6 +50,9 @@ pub enum Told {
         version: u32,
         /// Its name.
         check: String,
+        /// Executions that were made before, if it goes on with a search that was kept.
+        #[serde(default)]
+        executions: u64,
     },
     /// The slice is over.
     Slice {
@@ -62,6 +69,8 @@ pub enum Told {
     Explored {
         /// What came of it.
         done: serde_json::Value,
+        /// How many executions there are in all; null if that was not estimated.
+        estimate: serde_json::Value,
         /// What was found in it and not told before.
         findings: Vec<Found>,
     },

@@ -16,6 +16,7 @@
 //! All but the terminal need the feature `export`, so that tests which use the library build fast.
 
 mod branches;
+pub mod checkpoint;
 pub mod conduct;
 #[cfg(feature = "export")]
 pub mod explain;
@@ -50,7 +51,7 @@ mod when;
 pub use branches::branch;
 pub use kind::{Kind, Verdict};
 pub use ordain_model::Size;
-pub use run::{Branch, Estimate, Run, Sample, Samples, number, percent};
+pub use run::{Branch, Estimate, Run, Sample, Samples, Workers, number, percent};
 pub use shell::quote;
 pub use source::{Sources, is_own};
 pub use story::{Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting};

@@ -2,7 +2,9 @@
 
 use crate::kind::Verdict;
 use crate::story::Story;
+use crate::terminal::plural;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What a check did and found out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,12 +49,39 @@ pub struct Run {
     pub wall_seconds: f64,
     /// Processor time, in seconds.
     pub cpu_seconds: f64,
+    /// How the search was divided, if it was.
+    #[serde(default)]
+    pub workers: Option<Workers>,
     /// How it went, in order of time.
     pub progress: Vec<Sample>,
     /// The path that the search was on when it ended, from the first step, with what is done and what is left beside it.
     pub path: Vec<Branch>,
     /// What was found.
     pub findings: Vec<Story>,
+}
+
+/// How several workers explored together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workers {
+    /// Workers at the same time.
+    pub count: usize,
+    /// How much of their time they explored, from zero to one.
+    pub utilisation: f64,
+    /// Parts of the search that were explored one by one.
+    pub fragments: u64,
+    /// Parts that were given to another worker, because the first was lost.
+    pub released: u64,
+}
+
+impl fmt::Display for Workers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, utilisation, fragments, released } = self;
+        write!(f, "{count}, {:.0} % busy, {}", 100.0 * utilisation, plural(*fragments as usize, "fragment"))?;
+        if *released > 0 {
+            write!(f, " ({released} given to another worker)")?;
+        }
+        Ok(())
+    }
 }
 
 /// How many executions there are in all.
@@ -76,6 +105,12 @@ impl Estimate {
         Self { log10: log10(ln), low: log10(low), high: log10(high), done }
     }
 
+    /// What is known when everything is explored.
+    pub fn exact(total: u64) -> Self {
+        let ln = (total.max(1) as f64).ln();
+        Self::from_ln(ln, ln, ln, total)
+    }
+
     /// The same of a search of which so much is done, and something left.
     pub fn with_done(self, done: u64) -> Self {
         let least = (done as f64 + 1.0).log10();
@@ -92,15 +127,27 @@ impl Estimate {
 
     /// What is explored, in words: `about 37 % (28–49 %) of an estimated 2.1 × 10^5 classes`.
     pub fn in_words(&self, things: &str) -> String {
+        let (explored, total) = self.told();
+        format!("about {explored} of an estimated {total} {things}")
+    }
+
+    /// The same where there is little room: `37 % (28–49 %) of 2.1 × 10^5`.
+    pub fn in_short(&self) -> String {
+        let (explored, total) = self.told();
+        format!("{explored} of {total}")
+    }
+
+    /// The share that is explored, with its interval, and how much there is.
+    fn told(&self) -> (String, String) {
         let (share, low, high) = self.share();
         let total = number(self.log10);
         if share < -4.0 {
-            return format!("about {} of an estimated {total} {things}", number(share));
+            return (number(share), total);
         }
         let percent = |share: f64| percent(10f64.powf(share));
         let (low, high) = (percent(low), percent(high));
         let interval = if low == high { String::new() } else { format!(" ({low}–{high} %)") };
-        format!("about {} %{interval} of an estimated {total} {things}", percent(share))
+        (format!("{} %{interval}", percent(share)), total)
     }
 }
 

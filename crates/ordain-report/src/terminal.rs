@@ -171,6 +171,19 @@ pub fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
+/// `1,234,567`.
+pub fn large(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// How large the schedule is, and was.
 fn size(story: &Story) -> String {
     let of = |s: &Size| format!("{} and {}", plural(s.steps, "step"), plural(s.preemptions, "preemption"));

@@ -57,6 +57,7 @@ fn the_summary_says_what_the_check_came_to() {
         assert!(summary.contains(part), "{part} in {summary}");
     }
     assert!(summary.contains("About 6.43 % explored, of about 750,000 executions"), "{summary}");
+    assert!(summary.contains("97 % busy, 153 fragments, 1 given to another worker"), "{summary}");
     let warnings = browser.eval("[...document.querySelectorAll('.notes .warning')].map((e) => e.textContent)");
     assert_eq!(
         warnings,

@@ -13,7 +13,7 @@ use crate::program;
 use crate::record;
 use crate::result::{End, Row, SuiteResult, TestKind, Trouble};
 use crate::suite::{Progress, Suite, SuiteObserver};
-use ordain_report::{Estimate, Verdict, store};
+use ordain_report::{Estimate, Verdict, checkpoint, store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -51,13 +51,16 @@ pub(crate) fn run(
             let (grant, grants) = channel();
             let ended = matches!(prepared, Prepared::Done);
             if !ended {
-                let gate = Gate::new(number, to.clone(), grants, halt.clone());
-                let directory = row.directory.clone();
-                scope.spawn(move || live(suite, config, &directory, &prepared, gate));
+                // Programs look at their own limit themselves; Rust tests are stopped at it.
+                let most = config.max_executions.filter(|_| row.kind == TestKind::Rust);
+                let gate = Gate::new(number, to.clone(), grants, most, halt.clone());
+                let (directory, fingerprint) = (row.directory.clone(), row.fingerprint);
+                scope.spawn(move || live(suite, config, (&directory, fingerprint), &prepared, gate));
             }
             let findings = row.run.as_ref().map_or(0, |r| r.findings.len());
             let (most, keep_going) = (config.max_executions, config.keep_going);
-            all.push(Test { grant, row, findings, most, keep_going, granted: None, ended });
+            let forgotten = ended;
+            all.push(Test { grant, row, findings, most, keep_going, granted: None, ended, forgotten });
         }
         drop(to);
         Conductor::new(suite, all, from, halt, interrupted, observer).conduct()
@@ -65,7 +68,13 @@ pub(crate) fn run(
 }
 
 /// The life of a test in its thread.
-fn live(suite: &Suite, config: &TestConfig, directory: &Path, prepared: &Prepared, mut gate: Gate) {
+fn live(
+    suite: &Suite,
+    config: &TestConfig,
+    (directory, fingerprint): (&Path, Option<u64>),
+    prepared: &Prepared,
+    mut gate: Gate,
+) {
     gate.wait();
     if gate.is_stopped() {
         return gate.end(End::default());
@@ -74,11 +83,12 @@ fn live(suite: &Suite, config: &TestConfig, directory: &Path, prepared: &Prepare
     let end = catch_unwind(AssertUnwindSafe(|| match prepared {
         Prepared::Done => End::default(),
         Prepared::Trouble(trouble) => End { run: None, trouble: Some(trouble.clone()) },
-        Prepared::Program => program::run(config, suite.base(), directory, &mut gate),
+        Prepared::Program => program::run(config, suite.base(), directory, suite.resumed, &mut gate),
         Prepared::Rust(found) => {
             let environment = config.env.clone().into_iter().collect();
             let patience = suite.config.suite.patience;
-            Library { found, environment, directory, patience }.run(&mut gate)
+            let resume = suite.resumed;
+            Library { found, environment, fingerprint, resume, directory, patience }.run(&mut gate)
         }
     }));
     let end = end.unwrap_or_else(|_| End {
@@ -101,6 +111,8 @@ struct Test {
     granted: Option<(Instant, u64)>,
     /// Whether its thread has come to its end.
     ended: bool,
+    /// Whether what was kept of its searches is removed, which is of no use any more when it is done.
+    forgotten: bool,
 }
 
 struct Conductor<'a> {
@@ -191,9 +203,10 @@ impl<'a> Conductor<'a> {
         self.tests.iter().filter(|test| test.granted.is_some()).count()
     }
 
-    /// Executions that were made in this run of the suite; those of tests that were done before are not of its budget.
+    /// Executions that were made in this run of the suite; those that were made before are not of its budget.
     fn executions(&self) -> u64 {
-        self.tests.iter().filter(|t| !t.row.kept).fold(0, |sum, t| sum.saturating_add(t.row.executions))
+        let made = |test: &Test| test.row.executions.saturating_sub(test.row.carried);
+        self.tests.iter().fold(0, |sum, test| sum.saturating_add(made(test)))
     }
 
     /// Executions of the budget that nobody has.
@@ -253,13 +266,9 @@ impl<'a> Conductor<'a> {
         if let Some(share) = share {
             executions = executions.min(share);
         }
-        // Programs look at their own limit themselves; Rust tests are stopped at it.
-        let own = test.most.filter(|_| test.row.kind == TestKind::Rust);
-        let own = own.map_or(u64::MAX, |most| most.saturating_sub(test.row.executions));
-        executions = executions.min(own);
         test.granted = Some((Instant::now(), if share.is_some() { executions } else { 0 }));
         let until = test.row.executions.saturating_add(executions);
-        let _ = test.grant.send(if own == 0 { Grant::Stop } else { Grant::Slice { time, until } });
+        let _ = test.grant.send(Grant::Slice { time, until });
     }
 
     fn hear(&mut self, told: Told) {
@@ -271,6 +280,7 @@ impl<'a> Conductor<'a> {
             test.row.slices += 1;
         }
         test.row.executions = told.executions.max(test.row.executions);
+        test.row.carried = told.carried;
         test.row.estimate = told.estimate.or(test.row.estimate);
         test.findings = told.findings.max(test.findings);
         test.ended = told.end.is_some();
@@ -278,7 +288,7 @@ impl<'a> Conductor<'a> {
             finish(&mut test.row, end, (test.most, test.keep_going), elapsed);
         }
         let row = &test.row;
-        let spent = if by_executions { row.executions as f64 } else { row.seconds };
+        let spent = if by_executions { row.executions as f64 } else { row.seconds * share_of(row) };
         let total = total_ln(spent, row.executions, row.estimate, test.most);
         let (findings, ended) = (test.findings as u64, test.ended);
         self.allocator.give_back(told.test, spent, total, findings, ended);
@@ -322,9 +332,14 @@ impl<'a> Conductor<'a> {
     /// Writes the record, so that the suite can be resumed whatever happens.
     fn write(&mut self) {
         let result = self.so_far();
-        let written = record::write(self.suite, &result);
-        if let Err(reason) = written {
+        if let Err(reason) = record::write(self.suite, &result) {
             self.unwritten = Some(reason);
+            return;
+        }
+        for test in self.tests.iter_mut().filter(|test| test.row.done && !test.forgotten) {
+            // If it stays, it is not looked at.
+            let _ = checkpoint::forget(&test.row.directory);
+            test.forgotten = true;
         }
     }
 
@@ -353,8 +368,9 @@ fn finish(row: &mut Row, end: End, (most, keep_going): (Option<u64>, bool), elap
     if let Some(run) = end.run {
         row.executions = run.executions;
         row.estimate = run.estimate.or(row.estimate);
-        // What was stopped by the suite's budget is not done; what has reached its own limit is.
-        let found = !keep_going && run.verdict == Verdict::Finding;
+        // What was stopped by the suite's budget is not done; what has reached its own limit is. Whether a Rust test goes on after a
+        // finding it knows itself.
+        let found = !keep_going && run.verdict == Verdict::Finding && row.kind == TestKind::Program;
         row.done = !run.interrupted || found || most.is_some_and(|most| run.executions >= most);
         if let Err(error) = store::write_run(&row.directory, &run) {
             let help = "is the disk full, or the directory not yours? Name another with --run-dir";
@@ -364,6 +380,12 @@ fn finish(row: &mut Row, end: End, (most, keep_going): (Option<u64>, bool), elap
     }
     row.done |= row.trouble.is_some();
     row.done_at = row.done.then_some(elapsed.as_secs_f64());
+}
+
+/// How much more a test has cost in all than in this run of the suite, if every execution costs the same.
+fn share_of(row: &Row) -> f64 {
+    let made = row.executions.saturating_sub(row.carried);
+    if made == 0 { 1.0 } else { row.executions as f64 / made as f64 }
 }
 
 /// What a test costs in all, as natural logarithm: as much for each execution as so far.

@@ -148,7 +148,7 @@ pub fn record(binary: &Path, test: &str) -> Result<Trace, Trouble> {
     let found = Found { binary: binary.to_owned(), test: test.to_owned(), directory: ".".into() };
     let (to, from) = channel();
     let (grant, grants) = channel();
-    let mut gate = Gate::new(0, to, grants, Arc::default());
+    let mut gate = Gate::new(0, to, grants, None, Arc::default());
     let mut estimates = Vec::new();
     let grant_one = |done: u64| {
         // Who has ended does not listen, and has said so.
@@ -158,7 +158,14 @@ pub fn record(binary: &Path, test: &str) -> Result<Trace, Trouble> {
         let directory = directory.path();
         scope.spawn(move || {
             gate.wait();
-            let library = Library { found: &found, environment: Vec::new(), directory, patience: PATIENCE };
+            let library = Library {
+                found: &found,
+                environment: Vec::new(),
+                fingerprint: None,
+                resume: false,
+                directory,
+                patience: PATIENCE,
+            };
             let end = library.run(&mut gate);
             gate.end(end);
         });

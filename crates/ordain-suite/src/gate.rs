@@ -21,6 +21,8 @@ pub(crate) enum Grant {
 pub(crate) struct Told {
     pub(crate) test: usize,
     pub(crate) executions: u64,
+    /// Those of them that were made in earlier runs of the suite.
+    pub(crate) carried: u64,
     pub(crate) findings: usize,
     pub(crate) estimate: Option<Estimate>,
     /// What it came to, if it has come to its end.
@@ -34,6 +36,10 @@ pub(crate) struct Gate {
     from: Receiver<Grant>,
     /// The slice: when it began, how long it is, and how many executions there may be in all at its end.
     slice: (Instant, Duration, u64),
+    /// Executions that were made in earlier runs of the suite.
+    carried: u64,
+    /// How many executions there may be in all, in any slice.
+    most: u64,
     /// Time of the slices before.
     active: Duration,
     stopped: bool,
@@ -42,9 +48,26 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    pub(crate) fn new(test: usize, to: Sender<Told>, from: Receiver<Grant>, halt: Arc<AtomicBool>) -> Self {
-        let slice = (Instant::now(), Duration::ZERO, 0);
-        Self { test, to, from, slice, active: Duration::ZERO, stopped: false, halt }
+    pub(crate) fn new(
+        test: usize,
+        to: Sender<Told>,
+        from: Receiver<Grant>,
+        most: Option<u64>,
+        halt: Arc<AtomicBool>,
+    ) -> Self {
+        let (slice, most) = ((Instant::now(), Duration::ZERO, 0), most.unwrap_or(u64::MAX));
+        Self { test, to, from, slice, carried: 0, most, active: Duration::ZERO, stopped: false, halt }
+    }
+
+    /// The test goes on with what it has done in earlier runs of the suite.
+    pub(crate) fn carry(&mut self, executions: u64) {
+        self.carried = self.carried.saturating_add(executions);
+        self.slice.2 = self.slice.2.saturating_add(executions);
+    }
+
+    /// Whether the test has reached its own limit.
+    pub(crate) fn is_at_limit(&self, done: u64) -> bool {
+        done >= self.most
     }
 
     /// Waits for the next turn.
@@ -71,7 +94,7 @@ impl Gate {
     /// What is left of the slice after that many executions: time, and executions.
     pub(crate) fn allowance(&self, done: u64) -> (Duration, u64) {
         let (begin, time, until) = self.slice;
-        (time.saturating_sub(begin.elapsed()), until.saturating_sub(done).max(1))
+        (time.saturating_sub(begin.elapsed()), until.min(self.most).saturating_sub(done).max(1))
     }
 
     /// Whether the slice is over.
@@ -83,7 +106,7 @@ impl Gate {
     /// Tells how far the test is, and waits for the next turn.
     pub(crate) fn pause(&mut self, executions: u64, findings: usize, estimate: Option<Estimate>) {
         self.active = self.active();
-        let told = Told { test: self.test, executions, findings, estimate, end: None };
+        let told = Told { test: self.test, executions, carried: self.carried, findings, estimate, end: None };
         if self.to.send(told).is_err() {
             self.stopped = true;
         } else {
@@ -95,6 +118,7 @@ impl Gate {
     pub(crate) fn end(self, end: End) {
         let (executions, findings) = end.run.as_ref().map_or((0, 0), |run| (run.executions, run.findings.len()));
         let estimate = end.run.as_ref().and_then(|run| run.estimate);
-        let _ = self.to.send(Told { test: self.test, executions, findings, estimate, end: Some(end) });
+        let carried = self.carried;
+        let _ = self.to.send(Told { test: self.test, executions, carried, findings, estimate, end: Some(end) });
     }
 }

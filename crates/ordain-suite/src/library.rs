@@ -4,7 +4,7 @@ use crate::cargo::Found;
 use crate::gate::Gate;
 use crate::process::{PAUSE, Process};
 use crate::result::{End, Trouble};
-use ordain_report::conduct::{DIRECTORY, Order, SOCKET, Told, VERSION, receive, send};
+use ordain_report::conduct::{DIRECTORY, Order, RESUME, SOCKET, TEST, Told, VERSION, receive, send};
 use ordain_report::{Run, Verdict};
 use std::io::{self, BufReader, ErrorKind};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -22,7 +22,11 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(crate) struct Library<'a> {
     pub(crate) found: &'a Found,
     pub(crate) environment: Vec<(String, String)>,
-    /// Where schedules of its findings are written.
+    /// What it is made of, if that can be told: then what is left of its searches is kept.
+    pub(crate) fingerprint: Option<u64>,
+    /// Whether it goes on with what was kept.
+    pub(crate) resume: bool,
+    /// Where schedules of its findings are written, and what is left of its searches.
     pub(crate) directory: &'a Path,
     /// How long it may be silent.
     pub(crate) patience: Duration,
@@ -33,6 +37,9 @@ impl Library<'_> {
     pub(crate) fn run(&self, gate: &mut Gate) -> End {
         let mut run = None;
         let trouble = self.run_checks(&mut run, gate).err();
+        if trouble.as_ref().is_some_and(Trouble::is_stopped) {
+            run = run.map(cut_short);
+        }
         End { run, trouble }
     }
 
@@ -52,6 +59,13 @@ impl Library<'_> {
         command.current_dir(&found.directory).env("CARGO_MANIFEST_DIR", &found.directory);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.env(SOCKET, &path).env(DIRECTORY, self.directory).env_remove("ORDAIN_REPLAY");
+        command.env_remove(TEST).env_remove(RESUME);
+        if let Some(fingerprint) = self.fingerprint {
+            command.env(TEST, format!("{fingerprint:016x}"));
+        }
+        if self.resume {
+            command.env(RESUME, "1");
+        }
         let process = Process::start(&mut command).map_err(|error| {
             Trouble::new(format!("cannot run {}: {error}", found.binary.display()), "is it a test binary?")
         })?;
@@ -60,13 +74,24 @@ impl Library<'_> {
         while let Some(stream) = conducted.connection(&listener, result.is_some(), gate)? {
             let before = result.as_ref().map_or((0, 0), |run| (run.executions, run.findings.len()));
             let run = conducted.conduct(stream, before, gate)?;
+            let interrupted = run.interrupted;
             *result = Some(join(result.take(), run));
-            if gate.is_stopped() {
+            if interrupted {
                 break;
             }
         }
         Ok(())
     }
+}
+
+/// What a test comes to that was stopped between two of its checks: nobody knows what the next would have found.
+fn cut_short(mut run: Box<Run>) -> Box<Run> {
+    (run.interrupted, run.exhausted) = (true, false);
+    if run.verdict == Verdict::Verified {
+        run.verdict = Verdict::NoFinding;
+    }
+    run.meaning = format!("it was stopped between two checks, of which the last came to this: {}", run.meaning);
+    run
 }
 
 /// What two checks of one test come to: the worse of the two.
@@ -135,7 +160,8 @@ impl Conducted {
                     ));
                 }
                 Some(status) => return Err(self.told(format!("it ended with {status} before it made a check"))),
-                None if gate.is_stopped() => return Err(Trouble::stopped()),
+                // After a check it may be about to end.
+                None if gate.is_stopped() && (!checked || begin.elapsed() > GRACE) => return Err(Trouble::stopped()),
                 None if begin.elapsed() > self.patience => return Err(self.hangs()),
                 None => std::thread::sleep(PAUSE),
             }
@@ -146,7 +172,6 @@ impl Conducted {
     fn conduct(&mut self, stream: UnixStream, before: (u64, usize), gate: &mut Gate) -> Result<Box<Run>, Trouble> {
         let mut to = stream.try_clone().map_err(|error| self.lost(&error))?;
         let from = hear(stream).map_err(|error| self.lost(&error))?;
-        let mut done = before.0;
         let mut asked = Instant::now();
         loop {
             let told = match from.recv_timeout(PAUSE * 4) {
@@ -161,8 +186,11 @@ impl Conducted {
                     continue;
                 }
             };
-            match told {
-                Told::Hello { version: VERSION, .. } => {}
+            let (executions, findings, estimate) = match told {
+                Told::Hello { version: VERSION, executions, .. } => {
+                    gate.carry(executions);
+                    (executions, 0, None)
+                }
                 Told::Hello { version, .. } => {
                     return Err(Trouble::new(
                         format!(
@@ -171,21 +199,21 @@ impl Conducted {
                         "use the same version of `ordain` in Cargo.toml as that of this command",
                     ));
                 }
-                Told::Slice { executions, findings, estimate } => {
-                    done = before.0.saturating_add(executions);
-                    if gate.is_over(done) {
-                        gate.pause(done, before.1.saturating_add(findings), estimate);
-                    }
-                }
+                Told::Slice { executions, findings, estimate } => (executions, findings, estimate),
                 Told::Done(run) if run.version == Run::VERSION => return Ok(run),
                 Told::Explored { .. } | Told::Lost(_) => {
                     return Err(self.lost(&io::Error::other("it says what it was not asked for")));
                 }
                 Told::Done(_) => return Err(self.lost(&io::Error::other("its record has another version"))),
+            };
+            let done = before.0.saturating_add(executions);
+            if gate.is_over(done) && !gate.is_at_limit(done) {
+                gate.pause(done, before.1.saturating_add(findings), estimate);
             }
             let (time, executions) = gate.allowance(done);
             let milliseconds = u64::try_from(time.min(TURN).as_millis()).unwrap_or(u64::MAX).max(1);
-            let order = if gate.is_stopped() { Order::Stop } else { Order::Go { milliseconds, executions } };
+            let over = gate.is_stopped() || gate.is_at_limit(done);
+            let order = if over { Order::Stop } else { Order::Go { milliseconds, executions } };
             send(&mut to, &order).map_err(|error| self.lost(&error))?;
             asked = Instant::now();
         }

@@ -6,7 +6,8 @@ use crate::result::{End, Trouble};
 use crate::suite::locate;
 use ordain_explore::strategy::{Bound, Kind as Strategy};
 use ordain_model::Options;
-use ordain_native::{Check, Launch, Observer, Patience, Progress, binary, record};
+use ordain_native::{Check, Launch, Observer, Patience, Problem, Progress, binary, record};
+use ordain_report::checkpoint;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -14,16 +15,25 @@ use std::time::Duration;
 /// How long a finding may be made smaller.
 const SHRINK_TIME: Duration = Duration::from_secs(5);
 
-/// Checks the program while it is its turn. Schedules of findings are written to the directory.
-pub(crate) fn run(config: &TestConfig, base: &Path, directory: &Path, gate: &mut Gate) -> End {
-    let check = match prepare(config, base, directory) {
+/// Checks the program while it is its turn, from what was kept on if it is to be resumed. Schedules of findings are written to the
+/// directory, and what is left of the search is kept there.
+pub(crate) fn run(config: &TestConfig, base: &Path, directory: &Path, resume: bool, gate: &mut Gate) -> End {
+    let mut check = match prepare(config, base, directory) {
         Ok(check) => check,
         Err(trouble) => return End { run: None, trouble: Some(trouble) },
     };
-    let report = check.run_watched(&mut Conducted { gate });
+    check.resume = resume && directory.join(checkpoint::FILE).exists();
+    let mut refused = None;
+    let mut report = check.run_watched(&mut Conducted { gate });
+    if let Err(Problem::Resume { reason, .. }) = &report {
+        refused = Some(checkpoint::begun_again(reason));
+        check.resume = false;
+        report = check.run_watched(&mut Conducted { gate });
+    }
     match report {
         Ok(report) => {
             let mut run = record::run(&check, &report);
+            run.notes.extend(refused);
             // Only its turns count; processor time is that of all tests, of which it cannot have had more than its turns.
             run.wall_seconds = gate.active().as_secs_f64();
             run.cpu_seconds = run.cpu_seconds.min(run.wall_seconds);
@@ -86,7 +96,7 @@ fn prepare(config: &TestConfig, base: &Path, directory: &Path) -> Result<Check, 
         directory: Some(directory.to_owned()),
         shrink_time: SHRINK_TIME,
         exploration_trace: None,
-        workers: 0,
+        workers: 1,
         slice: ordain_native::SLICE,
         resume: false,
     })
@@ -102,6 +112,10 @@ impl Observer for Conducted<'_> {
         if self.gate.is_over(done) {
             self.gate.pause(done, progress.findings, progress.estimate);
         }
+    }
+
+    fn resumed(&mut self, executions: u64) {
+        self.gate.carry(executions);
     }
 
     fn allowance(&self, done: u64) -> (Duration, u64) {

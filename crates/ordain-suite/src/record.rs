@@ -190,6 +190,7 @@ impl Test {
             slices: self.slices,
             done_at: self.done_at,
             executions: self.executions,
+            carried: self.executions,
             estimate: self.estimate,
             run: Some(Box::new(run)),
             trouble: self.trouble.clone(),

@@ -84,6 +84,8 @@ pub struct Row {
     pub done_at: Option<f64>,
     /// Executions so far.
     pub executions: u64,
+    /// Those of them that were made in earlier runs of the suite.
+    pub carried: u64,
     /// How many executions there are in all, as far as can be told.
     pub estimate: Option<Estimate>,
     /// What its check did, as soon as it has ended.

@@ -8,6 +8,7 @@ use crate::config::{Config, ConfigError, TestConfig};
 use crate::program;
 use crate::record;
 use crate::result::{Row, SuiteResult};
+use ordain_report::checkpoint;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
@@ -24,6 +25,8 @@ pub struct Suite {
     pub directory: PathBuf,
     /// Tests that an earlier run came to an end with.
     before: Vec<Row>,
+    /// Whether searches of tests that are not done go on from where they were.
+    pub(crate) resumed: bool,
     /// The file when it was read, and the policy in it: the command line may say another one.
     pub(crate) stamp: Option<(SystemTime, u64)>,
     pub(crate) file_policy: Policy,
@@ -83,6 +86,7 @@ impl Suite {
             file: file.to_owned(),
             directory: directory.to_owned(),
             before: Vec::new(),
+            resumed: false,
             stamp,
         })
     }
@@ -104,8 +108,9 @@ impl Suite {
         !self.config.tests.is_empty()
     }
 
-    /// Takes over the rows of an earlier run that are done. Those that came to no verdict are tried again.
+    /// Takes over the rows of an earlier run that are done. Those that came to no verdict are tried again; the others go on.
     pub fn resume(&mut self, record: &record::Suite) {
+        self.resumed = true;
         self.config.tests.retain(|test| record.tests.iter().any(|row| row.name == test.name));
         let rows = record.tests.iter().filter_map(|row| row.restore(&self.directory));
         self.before = rows.filter(|row| row.done && row.trouble.is_none()).collect();
@@ -140,6 +145,10 @@ impl Suite {
                 }
                 None => Row { fingerprint, ..Row::new(config, &self.directory) },
             };
+            if !self.resumed {
+                // What an earlier suite has left there is not of this one; if it stays, it is not looked at.
+                let _ = checkpoint::forget(&row.directory);
+            }
             tests.push((row, prepared));
         }
         conduct::run(self, tests, observer.is_stopped(), observer)

@@ -225,6 +225,8 @@ pub struct Control {
 
     /// Bytes of the fragment, or of what has become of it.
     pub fragment_length: AtomicU32,
+    /// Whether to tell what is left at the end of a turn, if that can be told.
+    pub keep: AtomicU32,
 
     /// Number of forced decisions.
     pub prefix_length: AtomicU32,

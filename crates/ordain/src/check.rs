@@ -1,6 +1,8 @@
 //! Checks: explore the schedules of a closure.
 
+mod confirm;
 mod fragments;
+mod kept;
 mod parallel;
 
 pub use parallel::ParallelCheck;
@@ -11,14 +13,15 @@ use crate::record;
 use crate::replay::{self, Replay};
 use crate::report::{Report, Verdict};
 use crate::rt::{self, Executor};
+use kept::Keeping;
 use ordain_explore::crossing::{Crossing, crossings};
 use ordain_explore::estimate::{Effort, Estimate as Total, Forecast, Foresight, TraceFile};
 pub use ordain_explore::strategy::Kind as Strategy;
 use ordain_explore::strategy::{Bound, Bounded};
-use ordain_explore::{Coverage, Lowest, Plan, Planned, Preemptions, Summary, Target, search, shrink};
+use ordain_explore::{Coverage, Plan, Planned, Summary, Target, search};
 use ordain_model::{End, Options};
-use ordain_report::{Branch, Estimate, Sample, Samples, Shrunk, branch};
-use std::cell::RefCell;
+use ordain_report::{Branch, Estimate, Sample, Samples, branch};
+use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -26,8 +29,8 @@ use std::time::{Duration, Instant};
 
 /// Executions of a sampler if nothing else limits it.
 const DEFAULT_SAMPLES: u64 = 10_000;
-/// Steps that are kept of an execution that goes on for ever.
-const BEGINNING: usize = 1_000;
+/// Why a search stays in one process, with one worker.
+const SHARED: &str = "it uses locks or channels that were made outside";
 /// Executions between samples of how a check goes.
 const SAMPLED: u64 = 1024;
 /// Time between estimates of how much there is, and how often one's own time it is at least.
@@ -260,7 +263,9 @@ impl Check {
         rt::install_hook();
         let name = self.effective_name();
         let replay = replay::requested(&name);
-        let conductor = if replay.is_none() { Conductor::connect(&name) } else { None };
+        let keeping = if replay.is_none() { Keeping::begin(&self, &name, strategy) } else { None };
+        let before = keeping.as_ref().map_or(0, Keeping::executions);
+        let conductor = if replay.is_none() { Conductor::connect(&name, before) } else { None };
         if let Some(directory) = conductor.as_ref().and_then(Conductor::directory) {
             self.directory = Some(directory);
         }
@@ -274,7 +279,7 @@ impl Check {
         let run = Run { check: &self, name, strategy, executor, started: Instant::now() };
         match replay {
             Some(replay) => run.replay(replay),
-            None => run.explore(conductor),
+            None => run.explore(conductor, keeping),
         }
     }
 }
@@ -304,7 +309,7 @@ impl Run<'_> {
         self.strategy.make(seed, self.check.pct_depth)
     }
 
-    fn explore(mut self, mut conductor: Option<Conductor>) -> Report {
+    fn explore(mut self, mut conductor: Option<Conductor>, mut keeping: Option<Keeping>) -> Report {
         let mut strategy = self.make_strategy();
         let exhaustive = !self.strategy.samples() && self.check.bound.is_none();
         let trace = self.check.exploration_trace.as_deref().filter(|_| exhaustive).map(|path| {
@@ -319,9 +324,10 @@ impl Run<'_> {
         let (max_time, started) = (self.check.max_time, self.started);
         // The time in which it was not its turn does not count. It waits for its first turn before it starts.
         let first = conductor.as_ref().map_or(Duration::ZERO, Conductor::waited);
+        let before = Cell::new(Duration::ZERO);
         let elapsed = |conductor: &Option<Conductor>| {
             let waited = conductor.as_ref().map_or(Duration::ZERO, |c| c.waited() - first);
-            started.elapsed().saturating_sub(waited)
+            before.get() + started.elapsed().saturating_sub(waited)
         };
         let unlimited = self.check.max_executions.is_none() && max_time.is_none();
         let most = match self.check.max_executions {
@@ -345,7 +351,14 @@ impl Run<'_> {
             finish(conductor, record::run(&report, false, false, Vec::new(), Vec::new()));
             return report;
         }
-        let mut interrupted = false;
+        let mut over_before = false;
+        if let Some(keeping) = &mut keeping {
+            (total, over_before) = self.take_up(keeping, &mut *strategy, &mut report);
+            skip = total.executions + total.blocked;
+            before.set(keeping.before);
+        }
+        let mut interrupted = !over_before && conductor.as_ref().is_some_and(Conductor::is_stopped);
+        let begins = !over_before && !interrupted;
         let mut progress = Samples::default();
         let mut sample = |elapsed: Duration, executions, findings, estimate| {
             progress.add(Sample { seconds: elapsed.as_secs_f64(), executions, findings, estimate });
@@ -356,6 +369,9 @@ impl Run<'_> {
         let mut pause = FORESEEN;
         // The search is left at each finding, because confirming one runs the program again, and taken up behind it.
         loop {
+            if !begins {
+                break;
+            }
             let found = RefCell::new(None);
             let (mut spun, mut due) = (false, false);
             let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
@@ -385,6 +401,9 @@ impl Run<'_> {
             skip = total.executions + total.blocked;
             let over = skip >= most || max_time.is_some_and(|most| elapsed(&conductor) >= most);
             if due && !over && !total.exhausted && found.borrow().is_none() {
+                if let Some(keeping) = &mut keeping {
+                    self.keep(keeping, &mut *strategy, &report, (&total, elapsed(&conductor)), None);
+                }
                 let effort = Effort::beside(total.executions - foreseen.0.executions, total.steps - foreseen.0.steps);
                 let begin = Instant::now();
                 let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
@@ -408,7 +427,12 @@ impl Run<'_> {
                 report.findings.push(finding);
             }
             let over = skip >= most || max_time.is_some_and(|most| elapsed(&conductor) >= most);
-            if invalid || !self.check.keep_going || over || interrupted {
+            if invalid || !self.check.keep_going || over {
+                // It ends by itself.
+                interrupted = false;
+                break;
+            }
+            if interrupted {
                 break;
             }
         }
@@ -416,7 +440,10 @@ impl Run<'_> {
             // The budget may have been just enough.
             total.exhausted = strategy.plan().is_none();
         }
-        if exhaustive && !total.exhausted && report.findings.is_empty() {
+        if let Some(keeping) = keeping.as_mut().filter(|_| begins) {
+            self.keep(keeping, &mut *strategy, &report, (&total, elapsed(&conductor)), Some(!interrupted));
+        }
+        if exhaustive && begins && !total.exhausted && report.findings.is_empty() {
             let found = RefCell::new(None);
             let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
             let effort = Effort::at_the_end(total.executions, total.steps);
@@ -427,6 +454,7 @@ impl Run<'_> {
                 report.failing += 1;
                 let finding = self.confirm(noticed, 1);
                 report.findings.push(finding);
+                interrupted &= self.check.keep_going;
             }
         }
         if let Some(Err(error)) = trace.map(TraceFile::finish) {
@@ -445,13 +473,13 @@ impl Run<'_> {
             Verdict::NoFinding
         };
         if verified {
-            let all = (total.executions as f64).ln();
-            report.estimate = Some(Estimate::from_ln(all, all, all, total.executions));
+            report.estimate = Some(Estimate::exact(total.executions));
         }
         sample(report.elapsed, total.executions, report.findings.len(), report.estimate);
         let crossings = if verified || !exhaustive { Vec::new() } else { crossings(&*strategy) };
         let path = self.describe_path(&crossings);
-        let run = record::run(&report, total.exhausted, interrupted, progress.done(), path);
+        let mut run = record::run(&report, total.exhausted, interrupted, progress.done(), path);
+        run.notes.extend(keeping.into_iter().flat_map(|keeping| keeping.notes));
         if let Some(directory) = self.check.directory.as_deref().filter(|_| !report.findings.is_empty()) {
             record::keep(&run, directory);
         }
@@ -516,6 +544,7 @@ impl Run<'_> {
             depth: 0,
             failing: 0,
             workers: 1,
+            crew: None,
             findings: Vec::new(),
             elapsed: Duration::ZERO,
             spun: false,
@@ -524,89 +553,6 @@ impl Run<'_> {
             trouble: None,
             options: self.check.options,
         }
-    }
-
-    /// Makes a finding's schedule smaller and runs it again: only what happens again is shown as it is.
-    fn confirm(&mut self, noticed: Noticed, number: usize) -> Finding {
-        if matches!(noticed.kind, FindingKind::Nondeterminism) {
-            return self.describe(noticed, number, &[], None);
-        }
-        if matches!(noticed.kind, FindingKind::Livelock | FindingKind::StepLimit) {
-            // What goes on for ever needs only its beginning: the rest follows by itself.
-            let beginning = noticed.prefix.len().min(BEGINNING);
-            let (again, preemptions) = self.run_schedule(&noticed.prefix[..beginning]);
-            if let Some(mut again) = again.filter(|a| a.kind == noticed.kind) {
-                again.prefix.truncate(beginning);
-                return self.describe(again, number, &preemptions, None);
-            }
-        }
-        let (again, preemptions) = self.run_schedule(&noticed.prefix);
-        match again {
-            Some(again) if again.is_like(&noticed) => self.describe_small(again, number, preemptions),
-            other => {
-                let what = match &other {
-                    Some(other) if other.kind == noticed.kind => {
-                        format!("showed it at another place ({})", other.message)
-                    }
-                    Some(other) => format!("showed a {}", other.kind.title()),
-                    None => "ended well".to_owned(),
-                };
-                let message = format!(
-                    "a {} was found ({}), but the same schedule then {what}. {}",
-                    noticed.kind.title(),
-                    noticed.message,
-                    finding::NONDETERMINISM_ADVICE
-                );
-                let (kind, prefix) = (FindingKind::Nondeterminism, noticed.prefix);
-                self.describe(Noticed { kind, message, prefix, place: String::new() }, number, &preemptions, None)
-            }
-        }
-    }
-
-    /// Describes a finding with a schedule as small as can be; the last execution shows it with the schedule that was found.
-    fn describe_small(&mut self, noticed: Noticed, number: usize, preemptions: Vec<usize>) -> Finding {
-        let endless = matches!(noticed.kind, FindingKind::Livelock | FindingKind::StepLimit);
-        let shrunk = if endless { None } else { self.shrink(&noticed) };
-        let Some(ordain_explore::Shrunk { prefix, from, executions, fewest, stopped, .. }) = shrunk else {
-            return self.describe(noticed, number, &preemptions, None);
-        };
-        let shrunk = Some(Shrunk { from, executions, fewest, stopped });
-        match self.run_schedule(&prefix) {
-            (Some(again), preemptions) if again.is_like(&noticed) => self.describe(again, number, &preemptions, shrunk),
-            _ => {
-                // It is deterministic, so this cannot be; but what was found first is true in any case.
-                self.run_schedule(&noticed.prefix);
-                self.describe(noticed, number, &preemptions, None)
-            }
-        }
-    }
-
-    /// Looks for a smaller schedule that shows the same, as long as that may take.
-    fn shrink(&mut self, noticed: &Noticed) -> Option<ordain_explore::Shrunk> {
-        let (limit, started) = (self.check.shrink_time, Instant::now());
-        if limit.is_zero() {
-            return None;
-        }
-        let mut races = Vec::new();
-        let mut shows =
-            |executor: &mut Executor| finding::notice(executor, &mut races).is_some_and(|again| again.is_like(noticed));
-        shrink(&mut self.executor, &noticed.prefix, &mut shows, &mut || started.elapsed() < limit)
-    }
-
-    /// Runs a schedule; gives what it showed, and which of its steps were preemptions.
-    fn run_schedule(&mut self, prefix: &[Planned]) -> (Option<Noticed>, Vec<usize>) {
-        let found = RefCell::new(None);
-        let mut policy = Preemptions::of(Lowest);
-        let mut plan = Plan::follow(prefix, &mut policy);
-        Watch { target: &mut self.executor, races: Vec::new(), found: &found }.run(&mut plan);
-        (found.into_inner(), policy.steps)
-    }
-
-    /// Makes the finding that the last execution shows presentable, and writes its schedule.
-    fn describe(&self, noticed: Noticed, number: usize, preemptions: &[usize], shrunk: Option<Shrunk>) -> Finding {
-        let directory = self.check.directory.as_deref();
-        let context = finding::Context { check: &self.name, directory, number, preemptions, shrunk };
-        finding::describe(&self.executor, noticed, &context)
     }
 
     /// Runs the schedule that the user asked for.

@@ -1,8 +1,11 @@
 //! Being conducted: in a suite, a check goes on only while it is its turn.
 
+use ordain_explore::estimate::Estimate as Total;
 use ordain_explore::frontier::{Done, Rule, Task};
 use ordain_model::Named;
-use ordain_report::conduct::{DIRECTORY, Found, Order, SOCKET, Told, VERSION, meaning, part, receive, send};
+use ordain_report::conduct::{
+    DIRECTORY, Found, Order, RESUME, SOCKET, TEST, Told, VERSION, meaning, part, receive, send,
+};
 use ordain_report::{Estimate, Run};
 use std::io::BufReader;
 use std::os::unix::net::UnixStream;
@@ -24,21 +27,46 @@ pub(crate) struct Conductor {
 /// A part of a search, and what must be known for it.
 pub(crate) type Part = (Rule, Task, Vec<Named>);
 
+/// What came of a fragment.
+pub(crate) struct Explored {
+    pub(crate) done: Done,
+    /// How many executions there are in all, if that was estimated.
+    pub(crate) estimate: Option<Total>,
+    pub(crate) findings: Vec<Found>,
+}
+
 /// Whether a suite conducts the checks of this process.
 pub(crate) fn is_conducted() -> bool {
     std::env::var_os(SOCKET).is_some()
 }
 
+/// How what is left of checks is to be kept.
+pub(crate) struct Keep {
+    /// Where.
+    pub(crate) directory: PathBuf,
+    /// What the test is made of.
+    pub(crate) test: String,
+    /// Whether to go on with what is kept there.
+    pub(crate) resume: bool,
+}
+
+/// How what is left of the checks of this process is to be kept, if it is.
+pub(crate) fn keep() -> Option<Keep> {
+    let (directory, test) = (std::env::var_os(DIRECTORY)?, std::env::var(TEST).ok()?);
+    Some(Keep { directory: directory.into(), test, resume: std::env::var_os(RESUME).is_some() })
+}
+
 impl Conductor {
     /// Connects to the conductor of a suite, if there is one, and waits for the first turn.
-    pub(crate) fn connect(check: &str) -> Option<Self> {
+    /// It has made so many executions before.
+    pub(crate) fn connect(check: &str, executions: u64) -> Option<Self> {
         let path = std::env::var_os(SOCKET)?;
         let to = UnixStream::connect(&path).ok()?;
         let from = BufReader::new(to.try_clone().ok()?);
         let mut conductor =
             Self { to, from, until: (Instant::now(), 0), waited: Duration::ZERO, stopped: false, fragment: None };
-        conductor.tell(&Told::Hello { version: VERSION, check: check.to_owned() });
-        conductor.wait(0);
+        conductor.tell(&Told::Hello { version: VERSION, check: check.to_owned(), executions });
+        conductor.wait(executions);
         Some(conductor)
     }
 
@@ -61,9 +89,11 @@ impl Conductor {
     }
 
     /// Tells what came of a fragment.
-    pub(crate) fn explored(&mut self, result: Result<(Done, Vec<Found>), String>) {
+    pub(crate) fn explored(&mut self, result: Result<Explored, String>) {
         let told = match result {
-            Ok((done, findings)) => Told::Explored { done: part(&done), findings },
+            Ok(Explored { done, estimate, findings }) => {
+                Told::Explored { done: part(&done), estimate: part(&estimate), findings }
+            }
             Err(reason) => Told::Lost(reason),
         };
         self.tell(&told);
@@ -72,6 +102,11 @@ impl Conductor {
     /// How long the check has waited for its turns.
     pub(crate) fn waited(&self) -> Duration {
         self.waited
+    }
+
+    /// Whether the check shall end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped
     }
 
     /// Whether the slice is over.

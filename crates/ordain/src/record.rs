@@ -43,6 +43,7 @@ pub(crate) fn run(
         wall_seconds: seconds,
         // A check runs on one thread and never waits.
         cpu_seconds: seconds,
+        workers: report.crew,
         progress,
         path,
         findings: report.findings.iter().map(|f| f.story().clone()).collect(),

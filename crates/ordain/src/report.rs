@@ -38,6 +38,8 @@ pub struct Report {
     pub estimate: Option<Estimate>,
     /// What went wrong beside the check.
     pub(crate) trouble: Option<String>,
+    /// How they went about it, if the search was divided.
+    pub(crate) crew: Option<ordain_report::Workers>,
     pub(crate) spun: bool,
     pub(crate) bound_reached: bool,
     pub(crate) options: Options,

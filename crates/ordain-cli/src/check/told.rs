@@ -23,8 +23,8 @@ pub(super) fn human(check: &Check, report: &Report, directory: Option<&Path>) ->
     line(&mut text, "took", &took(report));
     line(&mut text, "mode", &format!("{} ({})", report.mode.word(), report.mode_reason));
     line(&mut text, "strategy", &strategy(check, report));
-    if let Some(division) = report.division.filter(|d| d.results > 1 && check.workers > 1) {
-        line(&mut text, "workers", &format!("{}, {} fragments", check.workers, division.results));
+    if let Some(workers) = report.workers.filter(|w| w.fragments > 1 && w.count > 1) {
+        line(&mut text, "workers", &workers.to_string());
     }
     if report.resumable {
         line(&mut text, "resume", "the same command with --resume goes on from here");

@@ -1,8 +1,8 @@
 //! `ordain check --cluster`: submits a check, watches it, and tells what came of it, as a check on this machine would.
 
 use super::connection::{Connection, block_on, follow};
-use super::spec::{Record, submission};
-use crate::check::plural;
+use super::spec::{About, Record, submission};
+use crate::check::{default_directory, plural};
 use crate::exports::Exports;
 use crate::options::Format;
 use crate::problem::Problem;
@@ -11,9 +11,9 @@ use crate::{Outcome, json, look, output, replay_line};
 use ordain_cluster::{Cluster, Ending, Finding, RunId, View};
 use ordain_native::{Check, LEVEL};
 use ordain_report::terminal::{self, Next};
-use ordain_report::{Run, Story, Verdict, store};
+use ordain_report::{Estimate, Run, Story, Verdict, Workers, store};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How a run is watched.
@@ -23,7 +23,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) quiet: bool,
     pub(crate) format: Format,
     pub(crate) exports: &'a Exports,
-    /// Where the result goes; by default a directory named after the run.
+    /// Where the result goes; by default a directory named after the program.
     pub(crate) directory: Option<PathBuf>,
 }
 
@@ -38,15 +38,16 @@ pub(crate) fn check(watch: &Watch<'_>, subject: &Subject<'_>) -> Result<Outcome,
     let mut live = Live::start(watch.quiet);
     let ended = block_on(async {
         let cluster = Cluster::connect(&watch.connection.access(watch.url)?, watch.connection.timing()).await?;
-        let run = match subject {
-            Subject::Attach(run) => run.clone(),
+        let (run, spec) = match subject {
+            Subject::Attach(run) => (run.clone(), ordain_cluster::specification(&cluster, run).await?),
             Subject::Submit { check, test, detach } => {
-                let run = ordain_cluster::submit(&cluster, &submission(check, *test)?).await?;
+                let submission = submission(check, *test)?;
+                let run = ordain_cluster::submit(&cluster, &submission).await?;
                 if *detach {
                     return Ok((run, None));
                 }
                 live.say(&format!("run {run}; Ctrl-C leaves it to the workers"));
-                run
+                (run, submission.spec)
             }
         };
         let stop = follow(live.flag());
@@ -57,35 +58,35 @@ pub(crate) fn check(watch: &Watch<'_>, subject: &Subject<'_>) -> Result<Outcome,
             Ending::Refused(_) => ordain_cluster::cancel(&cluster, &run).await?,
             Ending::Cancelled | Ending::Left => {}
         }
-        Ok((run, Some(ending)))
+        Ok((run, Some((ending, About::new(&spec)))))
     });
     live.end();
-    let (run, ending) = ended?;
+    let (run, ended) = ended?;
+    let Some((ending, about)) = ended else { return leave(watch, &run) };
     match ending {
-        None | Some(Ending::Left) => {
-            output::tell(&left(&run, watch.url));
-            if watch.format == Format::Json {
-                output::write_json(&json::Submitted::new(run.as_str()))?;
-            }
-            Ok(Outcome::Clean)
-        }
-        Some(Ending::Cancelled) => Err(Problem::RunCancelled { run: run.to_string() }),
-        Some(Ending::Failed(reason)) => Err(Problem::RunFailed { run: run.to_string(), reason }),
-        Some(Ending::Refused(refusals)) => {
+        Ending::Left => leave(watch, &run),
+        Ending::Cancelled => Err(Problem::RunCancelled { run: run.to_string() }),
+        Ending::Failed(reason) => Err(Problem::RunFailed { run: run.to_string(), reason }),
+        Ending::Refused(refusals) => {
             let reasons = refusals.iter().map(|(worker, reason)| format!("worker {worker} cannot run it: {reason}"));
             Err(Problem::AllRefuse { reasons: output::printable_lines(&reasons.collect::<Vec<_>>().join("\n")) })
         }
-        Some(Ending::Finished(outcome, findings)) => tell(watch, &run, &outcome, &findings, subject),
+        Ending::Finished(outcome, findings) => tell(watch, &run, &about, &outcome, &findings),
     }
 }
 
-fn left(run: &RunId, url: &str) -> String {
+/// Tells how to come back.
+fn leave(watch: &Watch<'_>, run: &RunId) -> Result<Outcome, Problem> {
     // Secrets in the URL are not repeated.
-    let url = ordain_cluster::Access::new(url).shown();
-    format!(
+    let url = ordain_cluster::Access::new(watch.url).shown();
+    output::tell(&format!(
         "run {run} goes on without this command\n  come back  ordain check --cluster {url} --attach {run}\n  \
          cancel     ordain cluster cancel {url} {run}\n"
-    )
+    ));
+    if watch.format == Format::Json {
+        output::write_json(&json::Submitted::new(run.as_str()))?;
+    }
+    Ok(Outcome::Clean)
 }
 
 /// Shows how far a run is.
@@ -104,6 +105,9 @@ fn progress(view: &View<'_>) -> String {
     let mut text = format!("{}: {} executions", time(elapsed), large(progress.summary.executions));
     if let Some(rate) = (progress.summary.executions * 1000).checked_div(progress.millis) {
         let _ = write!(text, ", {} per second", large(rate));
+    }
+    if let Some(estimate) = estimate(progress) {
+        let _ = write!(text, ", {}", estimate.in_words("classes"));
     }
     if view.workers.is_empty() {
         text.push_str(", no workers (start some: ordain worker URL)");
@@ -131,6 +135,12 @@ fn progress(view: &View<'_>) -> String {
     text
 }
 
+/// How much there is, and how much of it is explored.
+fn estimate(progress: &ordain_cluster::Progress) -> Option<Estimate> {
+    let total = progress.estimate?;
+    Some(Estimate::from_ln(total.ln, total.low, total.high, total.done).with_done(progress.summary.executions))
+}
+
 /// A finding that came back, and where its schedule was written.
 struct Returned {
     story: Story,
@@ -140,15 +150,11 @@ struct Returned {
 fn tell(
     watch: &Watch<'_>,
     run: &RunId,
+    about: &About,
     outcome: &ordain_cluster::Outcome,
     findings: &[Finding],
-    subject: &Subject<'_>,
 ) -> Result<Outcome, Problem> {
-    let default = || match subject {
-        Subject::Submit { check, .. } => check.directory.clone().unwrap_or_else(|| Path::new(".ordain").into()),
-        Subject::Attach(run) => Path::new(".ordain").join(run.as_str()),
-    };
-    let directory = watch.directory.clone().unwrap_or_else(default);
+    let directory = watch.directory.clone().unwrap_or_else(|| default_directory(&about.path));
     let mut returned = Vec::new();
     for (number, finding) in findings.iter().enumerate() {
         // It comes from a worker, which may be of another version.
@@ -156,16 +162,14 @@ fn tell(
             return Err(Problem::RunFailed { run: run.to_string(), reason: "a finding cannot be read".into() });
         };
         let name = format!("{}-{}.ordain", record.story.kind.word().replace(' ', "-"), number + 1);
-        let schedule = match (&record.path, subject) {
-            (Some(there), Subject::Submit { check, .. }) => {
-                record.schedule.replace(there.as_str(), &check.launch.program.to_string_lossy())
-            }
-            _ => record.schedule,
+        let schedule = match &record.path {
+            Some(there) => record.schedule.replace(there.as_str(), &about.path.to_string_lossy()),
+            None => record.schedule,
         };
         let file = store::write(&directory, &name, schedule.as_bytes());
         returned.push(Returned { story: record.story, file });
     }
-    let record = record_of(run, outcome, &returned, subject);
+    let record = record_of(run, about, outcome, &returned);
     let kept = store::write_run(&directory, &record);
     let mut text = String::new();
     for found in &returned {
@@ -177,7 +181,7 @@ fn tell(
         next.commands.push(("explain".into(), replay_line::explain(found.story.kind)));
         let _ = writeln!(text, "{}", terminal::finding(&found.story, look::of_errors(), &next));
     }
-    text.push_str(&output::printable_lines(&summary(run, outcome, &record)));
+    text.push_str(&output::printable_lines(&summary(&record)));
     if let Err(error) = &kept {
         let _ = writeln!(text, "  note      the record of the run could not be written ({})", output::printable(error));
     }
@@ -191,15 +195,15 @@ fn tell(
 }
 
 /// The run as data, as that of a check on one machine.
-fn record_of(run: &RunId, outcome: &ordain_cluster::Outcome, found: &[Returned], subject: &Subject<'_>) -> Run {
+fn record_of(run: &RunId, about: &About, outcome: &ordain_cluster::Outcome, found: &[Returned]) -> Run {
     let progress = &outcome.progress;
     // A program in which almost nothing is visible is not verified by looking at that.
-    let few = match subject {
-        Subject::Submit { check, test: None, .. } if check.binary.rust => 2 * progress.summary.threads,
-        _ => 0,
+    let few = if about.rust { 2 * progress.summary.threads } else { 0 };
+    let blind = about.test.is_none() && progress.summary.threads > 1 && progress.summary.visible <= few;
+    let estimate = match outcome.exhausted {
+        true => Some(Estimate::exact(progress.summary.executions)),
+        false => estimate(progress),
     };
-    let is_test = matches!(subject, Subject::Submit { test: Some(_), .. });
-    let blind = !is_test && progress.summary.threads > 1 && progress.summary.visible <= few;
     let (verdict, meaning) = match (found, outcome.exhausted) {
         ([], true) if blind => (
             Verdict::NoFinding,
@@ -208,21 +212,19 @@ fn record_of(run: &RunId, outcome: &ordain_cluster::Outcome, found: &[Returned],
         ([], true) => (Verdict::Verified, format!("verified at level {LEVEL}: holds if the program has no data races")),
         ([], false) => (
             Verdict::NoFinding,
-            format!("no finding at level {LEVEL}: the budget ended before everything was explored"),
+            match estimate {
+                Some(estimate) => format!("no finding at level {LEVEL}: {} explored", estimate.in_words("classes")),
+                None => format!("no finding at level {LEVEL}: the budget ended before everything was explored"),
+            },
         ),
         ([one], _) => (Verdict::Finding, format!("finding: {}", one.story.kind.word())),
         (several, _) => (Verdict::Finding, format!("finding: {} different ones", several.len())),
     };
-    let program = match subject {
-        Subject::Submit { check, .. } => ordain_native::command_line(&check.launch),
-        Subject::Attach(_) => run.to_string(),
-    };
-    let mut notes = match subject {
-        Subject::Submit { test: Some(test), .. } => {
-            vec![format!("explored is the first check that the test `{test}` makes")]
-        }
-        _ => Vec::new(),
-    };
+    let mut notes = vec![division(run, progress)];
+    if let Some(test) = &about.test {
+        notes.push(format!("explored is the first check that the test `{test}` makes"));
+    }
+    notes.extend(outcome.notes.iter().cloned());
     if progress.summary.spun {
         notes.push(
             "threads that wait in a loop were held after some idle rounds; more rounds were not explored".to_owned(),
@@ -238,7 +240,7 @@ fn record_of(run: &RunId, outcome: &ordain_cluster::Outcome, found: &[Returned],
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Run {
         version: Run::VERSION,
-        program,
+        program: about.command_line.clone(),
         ordain: env!("CARGO_PKG_VERSION").to_owned(),
         began: now.saturating_sub(Duration::from_millis(progress.millis)).as_secs(),
         verdict,
@@ -246,7 +248,7 @@ fn record_of(run: &RunId, outcome: &ordain_cluster::Outcome, found: &[Returned],
         notes,
         level: LEVEL.to_owned(),
         mode: None,
-        strategy: "optimal".to_owned(),
+        strategy: about.strategy.to_owned(),
         executions: progress.summary.executions,
         blocked: progress.summary.blocked,
         steps: progress.summary.steps,
@@ -254,17 +256,35 @@ fn record_of(run: &RunId, outcome: &ordain_cluster::Outcome, found: &[Returned],
         depth: progress.summary.depth,
         exhausted: outcome.exhausted,
         interrupted: false,
-        estimate: None,
+        estimate,
         wall_seconds: progress.millis as f64 / 1000.0,
         cpu_seconds: progress.busy_millis as f64 / 1000.0,
+        workers: Some(Workers {
+            count: progress.slots as usize,
+            utilisation: progress.utilisation(),
+            fragments: progress.results,
+            released: progress.redeliveries,
+        }),
         progress: Vec::new(),
         path: Vec::new(),
         findings: found.iter().map(|found| found.story.clone()).collect(),
     }
 }
 
-fn summary(run: &RunId, outcome: &ordain_cluster::Outcome, record: &Run) -> String {
-    let progress = &outcome.progress;
+/// How the search was divided, in a sentence.
+fn division(run: &RunId, progress: &ordain_cluster::Progress) -> String {
+    format!(
+        "a cluster explored it (run {run}): {} fragments, {:.0} % of {} slots used, {} delivered again, {} came too late, {}",
+        progress.results,
+        100.0 * progress.utilisation(),
+        progress.slots,
+        progress.redeliveries,
+        progress.stale,
+        plural(progress.takeovers + 1, "controller")
+    )
+}
+
+fn summary(record: &Run) -> String {
     let mut text = format!("{}\n", record.meaning);
     let mut line = |key: &str, value: String| {
         let _ = writeln!(text, "  {key:<10}{value}");
@@ -274,18 +294,6 @@ fn summary(run: &RunId, outcome: &ordain_cluster::Outcome, record: &Run) -> Stri
         format!("{} executions; up to {} threads and {} steps", large(record.executions), record.threads, record.depth),
     );
     line("took", format!("{:.3} s, {:.3} s of the workers' time", record.wall_seconds, record.cpu_seconds));
-    line(
-        "cluster",
-        format!(
-            "run {run}: {} fragments, {:.0} % of {} slots used, {} delivered again, {} came too late, {}",
-            progress.results,
-            100.0 * progress.utilisation(),
-            progress.slots,
-            progress.redeliveries,
-            progress.stale,
-            plural(progress.takeovers + 1, "controller")
-        ),
-    );
     for note in &record.notes {
         let _ = writeln!(text, "  note      {note}");
     }

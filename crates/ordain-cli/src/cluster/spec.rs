@@ -10,7 +10,7 @@ use ordain_report::Story;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Options of a check that matter to whoever explores.
@@ -23,6 +23,8 @@ struct Settings {
     livelock_rounds: u32,
     max_steps: usize,
     mode: Option<String>,
+    /// Whether it is a Rust program, whose locks are not all visible.
+    rust: bool,
     compare_output: bool,
     expected_status: i32,
     busy_millis: u64,
@@ -65,6 +67,7 @@ pub(super) fn submission(check: &Check, test: Option<&str>) -> Result<Submission
         livelock_rounds: check.options.livelock_rounds,
         max_steps: check.options.max_steps,
         mode: check.mode.map(|mode| mode.word().to_owned()),
+        rust: check.binary.rust,
         compare_output: check.compare_output,
         expected_status: check.expected_status,
         busy_millis: millis(check.patience.busy),
@@ -74,6 +77,7 @@ pub(super) fn submission(check: &Check, test: Option<&str>) -> Result<Submission
     let stdin = (!check.launch.input.is_empty()).then(|| check.launch.input.clone());
     let kind = test.map_or(Kind::Program, |name| Kind::Test { name: name.to_owned() });
     let mut spec = RunSpec::new(kind, FileSpec::new(name, &program));
+    spec.origin = Some(text(path.as_os_str()));
     spec.arguments = check.launch.arguments.iter().map(|a| text(a)).collect();
     spec.environment = check.launch.environment.iter().map(|(name, value)| (text(name), text(value))).collect();
     spec.stdin = stdin.as_ref().map(|input| FileSpec::new(format!("{}.stdin", spec.program.name), input));
@@ -86,6 +90,61 @@ pub(super) fn submission(check: &Check, test: Option<&str>) -> Result<Submission
     Ok(Submission { spec, program, stdin })
 }
 
+fn settings(spec: &RunSpec) -> serde_json::Result<Settings> {
+    serde_json::from_value(spec.options.clone())
+}
+
+fn os(text: &Text) -> OsString {
+    OsString::from_vec(text.0.clone())
+}
+
+/// How a program is started that is there.
+fn launch(spec: &RunSpec, program: PathBuf, input: Vec<u8>) -> Launch {
+    Launch {
+        program,
+        arguments: spec.arguments.iter().map(os).collect(),
+        environment: spec.environment.iter().map(|(name, value)| (os(name), os(value))).collect(),
+        input,
+    }
+}
+
+/// What is told of a run, wherever it was submitted.
+pub(super) struct About {
+    /// Where the program was then.
+    pub(super) path: PathBuf,
+    /// The program with its arguments.
+    pub(super) command_line: String,
+    /// The test, if it is one of a Rust test binary.
+    pub(super) test: Option<String>,
+    /// Whether it is a Rust program.
+    pub(super) rust: bool,
+    /// How schedules are chosen.
+    pub(super) strategy: &'static str,
+}
+
+impl About {
+    pub(super) fn new(spec: &RunSpec) -> Self {
+        let path = PathBuf::from(spec.origin.as_ref().map_or_else(|| spec.program.name.clone().into(), os));
+        Self {
+            command_line: ordain_native::command_line(&launch(spec, path.clone(), Vec::new())),
+            path,
+            test: match &spec.kind {
+                Kind::Program => None,
+                Kind::Test { name } => Some(name.clone()),
+            },
+            rust: settings(spec).is_ok_and(|settings| settings.rust),
+            strategy: strategy(spec.rule).name(),
+        }
+    }
+}
+
+fn strategy(rule: Rule) -> Strategy {
+    match rule {
+        Rule::Optimal => Strategy::Optimal,
+        Rule::Source => Strategy::Source,
+    }
+}
+
 /// The check that a specification is about, with its files in a directory of this worker.
 pub(crate) fn check_of(spec: &RunSpec, directory: &Path) -> Result<Check, Refusal> {
     if spec.level != LEVEL {
@@ -94,8 +153,8 @@ pub(crate) fn check_of(spec: &RunSpec, directory: &Path) -> Result<Check, Refusa
             spec.level
         )));
     }
-    let settings: Settings = serde_json::from_value(spec.options.clone())
-        .map_err(|error| Refusal(format!("its options are of another version of Ordain: {error}")))?;
+    let settings =
+        settings(spec).map_err(|error| Refusal(format!("its options are of another version of Ordain: {error}")))?;
     let mode = match settings.mode.as_deref() {
         None => None,
         Some(word) => {
@@ -111,14 +170,8 @@ pub(crate) fn check_of(spec: &RunSpec, directory: &Path) -> Result<Check, Refusa
         Some(file) => std::fs::read(directory.join(&file.name))
             .map_err(|error| Refusal(format!("its standard input cannot be read: {error}")))?,
     };
-    let text = |text: &Text| OsString::from_vec(text.0.clone());
     Ok(Check {
-        launch: Launch {
-            program: binary.path.clone(),
-            arguments: spec.arguments.iter().map(text).collect(),
-            environment: spec.environment.iter().map(|(name, value)| (text(name), text(value))).collect(),
-            input,
-        },
+        launch: launch(spec, binary.path.clone(), input),
         binary,
         options: Options {
             spurious_wakeups: settings.spurious_wakeups,
@@ -127,10 +180,7 @@ pub(crate) fn check_of(spec: &RunSpec, directory: &Path) -> Result<Check, Refusa
             livelock_rounds: settings.livelock_rounds,
             max_steps: settings.max_steps,
         },
-        strategy: Some(match spec.rule {
-            Rule::Optimal => Strategy::Optimal,
-            Rule::Source => Strategy::Source,
-        }),
+        strategy: Some(strategy(spec.rule)),
         bound: None,
         seed: spec.seed,
         depth: 3,

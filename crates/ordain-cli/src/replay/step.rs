@@ -96,8 +96,8 @@ impl Stepper<'_> {
         let number = argument.map(|text| text.parse::<usize>().ok());
         match (verb, number, argument) {
             ("", ..) => {}
-            ("n" | "next", None, _) => self.forward(|_, made| made >= 1)?,
-            ("n" | "next", Some(Some(count)), _) => self.forward(|_, made| made >= count)?,
+            ("n" | "next" | "f" | "forward", None, _) => self.forward(|_, made| made >= 1)?,
+            ("n" | "next" | "f" | "forward", Some(Some(count)), _) => self.forward(|_, made| made >= count)?,
             ("b" | "back", None, _) => self.back(1)?,
             ("b" | "back", Some(Some(count)), _) => self.back(count)?,
             ("u" | "until", Some(Some(number)), _) if number < self.session.made() => {

@@ -1,8 +1,8 @@
 //! Explores an unmodified program.
 
 use crate::cluster::{Record, check_of};
-use ordain_cluster::{Explorer, Finding, Refusal, RunSpec};
-use ordain_explore::frontier::{Done, Order, Signals};
+use ordain_cluster::{Explorer, Finding, Refusal, Returned, RunSpec};
+use ordain_explore::frontier::{Order, Signals};
 use ordain_native::Fragments;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,16 +24,16 @@ impl Program {
 }
 
 impl Explorer for Program {
-    fn explore(&mut self, order: &Order, signals: &Signals) -> Result<(Done, Vec<Finding>), Refusal> {
+    fn explore(&mut self, order: &Order, signals: &Signals) -> Result<Returned, Refusal> {
         if signals.stop.load(Relaxed) {
             return Err(Refusal("the worker leaves".into()));
         }
-        let (done, findings) = self.fragments.explore(order).map_err(Refusal)?;
-        let findings = findings.into_iter().map(|(key, found)| {
+        let result = self.fragments.explore(order).map_err(Refusal)?;
+        let findings = result.findings.into_iter().map(|(key, found)| {
             let schedule = found.file.as_ref().and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
             let record = Record { story: found.story, schedule, path: Some(self.path.clone()) };
             Finding { key, record: serde_json::to_vec(&record).unwrap_or_default() }
         });
-        Ok((done, findings.collect()))
+        Ok(Returned { findings: findings.collect(), estimate: result.estimate, ..Returned::new(result.done) })
     }
 }

@@ -1,21 +1,23 @@
 //! Explores a Rust test: its binary runs in a process of its own, whose check connects to us and explores fragments.
 
 use crate::cluster::Record;
-use ordain_cluster::{Explorer, Finding, Refusal, RunSpec};
-use ordain_explore::frontier::{Done, Order as Fragment, Rule, Signals};
+use ordain_cluster::{Explorer, Finding, Refusal, Returned, RunSpec};
+use ordain_explore::frontier::{Order as Fragment, Rule, Signals};
 use ordain_report::conduct::{Order, SOCKET, Told, VERSION, meaning, part, receive, send};
 use std::ffi::OsString;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// How long a test may take to make its check, and a fragment beyond its time.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it is waited for another check of a test.
+const SOON: Duration = Duration::from_secs(5);
 /// How often it is looked whether to stop.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -25,6 +27,8 @@ pub(super) struct Test {
     to: UnixStream,
     from: BufReader<Patient>,
     rule: Rule,
+    /// What whoever submitted the run should know.
+    notes: Vec<String>,
 }
 
 /// A process that ends with us, and its children with it.
@@ -66,44 +70,103 @@ fn cannot(what: &str) -> impl FnOnce(io::Error) -> Refusal {
     move |error| Refusal(format!("{what}: {error}"))
 }
 
-impl Test {
-    /// Starts the test and waits for its check.
-    pub(super) fn open(spec: &RunSpec, name: &str, directory: &Path) -> Result<Self, Refusal> {
-        let path = directory.join(".check");
-        let listener = UnixListener::bind(&path).map_err(cannot("cannot listen for the test"))?;
+/// Where tests that are started connect to.
+struct Door<'a> {
+    spec: &'a RunSpec,
+    name: &'a str,
+    directory: &'a Path,
+    socket: PathBuf,
+    listener: UnixListener,
+}
+
+impl<'a> Door<'a> {
+    fn open(spec: &'a RunSpec, name: &'a str, directory: &'a Path) -> Result<Self, Refusal> {
+        let socket = directory.join(".check");
+        let listener = UnixListener::bind(&socket).map_err(cannot("cannot listen for the test"))?;
         listener.set_nonblocking(true).map_err(cannot("cannot listen for the test"))?;
+        Ok(Self { spec, name, directory, socket, listener })
+    }
+
+    /// Starts the test.
+    fn start(&self) -> Result<Process, Refusal> {
         // Places in the source are known by addresses, so these must be the same on every worker.
         let mut command = Command::new("setarch");
-        command.arg("-R").arg(directory.join(&spec.program.name)).arg(name);
+        command.arg("-R").arg(self.directory.join(&self.spec.program.name)).arg(self.name);
         command.args(["--exact", "--include-ignored", "--nocapture", "--test-threads=1"]);
         let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
-        command.envs(spec.environment.iter().map(|(name, value)| (text(&name.0), text(&value.0))));
-        command.env(SOCKET, &path).env_remove("ORDAIN_REPLAY").current_dir(directory).process_group(0);
+        command.envs(self.spec.environment.iter().map(|(name, value)| (text(&name.0), text(&value.0))));
+        command.env(SOCKET, &self.socket).env_remove("ORDAIN_REPLAY").current_dir(self.directory).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn().map_err(cannot("setarch, which starts it at fixed addresses, cannot be run"))?;
-        let mut process = Process(process);
+        Ok(Process(process))
+    }
+
+    /// Waits for a check of the test.
+    fn wait(&self, process: &mut Process, patience: Duration) -> Result<Arrival, Refusal> {
         let begun = Instant::now();
-        let stream = loop {
-            match listener.accept() {
-                Ok((stream, _)) => break stream,
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    let lost = || cannot("the test was lost");
+                    stream.set_nonblocking(false).map_err(lost())?;
+                    stream.set_read_timeout(Some(PAUSE)).map_err(lost())?;
+                    stream.set_write_timeout(Some(PATIENCE)).map_err(lost())?;
+                    return Ok(Arrival::Check(stream));
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(cannot("cannot hear the test")(error)),
             }
             if let Ok(Some(status)) = process.0.try_wait() {
-                return Err(Refusal(format!("the test `{name}` made no check: its process ended with {status}")));
+                return Ok(Arrival::End(status));
             }
-            if begun.elapsed() > PATIENCE {
-                return Err(Refusal(format!("the test `{name}` made no check for {} seconds", PATIENCE.as_secs())));
+            if begun.elapsed() > patience {
+                return Ok(Arrival::Nothing);
             }
             std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Whether the test makes another check after its first one. That is stopped at once.
+    fn has_more(&self) -> Result<bool, Refusal> {
+        let mut process = self.start()?;
+        if let Arrival::Check(mut first) = self.wait(&mut process, PATIENCE)? {
+            // If it is not heard, there is no other one.
+            let _ = send(&mut first, &Order::Stop);
+        }
+        Ok(matches!(self.wait(&mut process, SOON)?, Arrival::Check(_)))
+    }
+}
+
+/// What a test does first.
+enum Arrival {
+    Check(UnixStream),
+    End(ExitStatus),
+    Nothing,
+}
+
+impl Test {
+    /// Starts the test and waits for its check.
+    pub(super) fn open(spec: &RunSpec, name: &str, directory: &Path) -> Result<Self, Refusal> {
+        let door = Door::open(spec, name, directory)?;
+        let mut process = door.start()?;
+        let stream = match door.wait(&mut process, PATIENCE)? {
+            Arrival::Check(stream) => stream,
+            Arrival::End(status) => {
+                return Err(Refusal(format!("the test `{name}` made no check: its process ended with {status}")));
+            }
+            Arrival::Nothing => {
+                return Err(Refusal(format!("the test `{name}` made no check for {} seconds", PATIENCE.as_secs())));
+            }
         };
-        let lost = || cannot("the test was lost");
-        stream.set_nonblocking(false).map_err(lost())?;
-        stream.set_read_timeout(Some(PAUSE)).map_err(lost())?;
-        stream.set_write_timeout(Some(PATIENCE)).map_err(lost())?;
-        let to = stream.try_clone().map_err(lost())?;
+        let mut notes = Vec::new();
+        if door.has_more()? {
+            notes.push(format!(
+                "THE TEST `{name}` MAKES MORE CHECKS THAN ONE, and only the first was explored: give each a test of its own"
+            ));
+        }
+        let to = stream.try_clone().map_err(cannot("the test was lost"))?;
         let from = BufReader::new(Patient { stream, until: Instant::now() + PATIENCE });
-        let mut test = Self { process, to, from, rule: spec.rule };
+        let mut test = Self { process, to, from, rule: spec.rule, notes };
         match test.hear(PATIENCE)? {
             Told::Hello { version: VERSION, .. } => Ok(test),
             _ => Err(Refusal("the test was built with another version of Ordain".into())),
@@ -124,7 +187,7 @@ impl Test {
 }
 
 impl Explorer for Test {
-    fn explore(&mut self, order: &Fragment, signals: &Signals) -> Result<(Done, Vec<Finding>), Refusal> {
+    fn explore(&mut self, order: &Fragment, signals: &Signals) -> Result<Returned, Refusal> {
         if signals.stop.load(Relaxed) {
             return Err(Refusal("the worker leaves".into()));
         }
@@ -132,14 +195,16 @@ impl Explorer for Test {
         send(&mut self.to, &Order::Explore(fragment)).map_err(cannot("the test was lost"))?;
         let patience = Duration::from_micros(order.task.slice).saturating_mul(2).saturating_add(PATIENCE);
         match self.hear(patience)? {
-            Told::Explored { done, findings } => {
-                let done =
-                    meaning(done).map_err(|reason| Refusal(format!("the test says what makes no sense: {reason}")))?;
+            Told::Explored { done, estimate, findings } => {
+                let nonsense = |reason| Refusal(format!("the test says what makes no sense: {reason}"));
+                let done = meaning(done).map_err(nonsense)?;
+                // Without an estimate a search goes on all the same.
+                let estimate = meaning(estimate).unwrap_or_default();
                 let findings = findings.into_iter().map(|found| {
                     let record = Record { story: found.story, schedule: found.schedule, path: None };
                     Finding { key: found.key, record: serde_json::to_vec(&record).unwrap_or_default() }
                 });
-                Ok((done, findings.collect()))
+                Ok(Returned { done, findings: findings.collect(), estimate, notes: self.notes.clone() })
             }
             Told::Lost(reason) => Err(Refusal(reason)),
             _ => Err(Refusal("the test says what it was not asked for".into())),

@@ -105,3 +105,11 @@ pub(crate) fn told(command: &mut Command, status: i32, directory: &Path) -> Stri
 pub(crate) fn json(command: &mut Command, status: i32) -> serde_json::Value {
     serde_json::from_str(&stdout(command, status)).expect("standard output is one JSON value")
 }
+
+/// Demands that a result of `ordain check` is as its schema says.
+pub(crate) fn assert_valid(value: &serde_json::Value) {
+    let schema = serde_json::from_str(include_str!("../../../../docs/check.schema.json")).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+    let errors: Vec<String> = validator.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}

@@ -9,8 +9,8 @@ pub use proxy::Proxy;
 pub use server::Server;
 
 use ordain_cluster::{
-    Access, Cluster, Ending, Explorer, FileSpec, Finding, Kind, Progress, Refusal, RunId, RunSpec, Submission, Timing,
-    WorkerOptions, Workshop, attach, submit, work,
+    Access, Cluster, Ending, Explorer, FileSpec, Finding, Kind, Progress, Refusal, Returned, RunId, RunSpec,
+    Submission, Timing, WorkerOptions, Workshop, attach, submit, work,
 };
 use ordain_explore::frontier::{Divisible, Done, Order, Rule, Signals, explore_fragment};
 use ordain_explore::strategy::{Optimal, Source};
@@ -32,6 +32,7 @@ pub fn timing() -> Timing {
         beat: Duration::from_millis(100),
         claim: Duration::from_millis(800),
         patience: Duration::from_secs(30),
+        retry: Duration::from_millis(300),
         outage: Duration::from_secs(30),
         keep: Duration::from_secs(3600),
     }
@@ -94,7 +95,7 @@ impl Workshop for Closures {
 }
 
 impl Explorer for Search {
-    fn explore(&mut self, order: &Order, _: &Signals) -> Result<(Done, Vec<Finding>), Refusal> {
+    fn explore(&mut self, order: &Order, _: &Signals) -> Result<Returned, Refusal> {
         std::thread::sleep(self.pause);
         let Order { task, births } = order;
         let mut strategy: Box<dyn Divisible> = match self.rule {
@@ -123,7 +124,8 @@ impl Explorer for Search {
         let done =
             Done { lease: task.lease, explored, names: task.names, births: named[task.names..].to_vec(), summary };
         // What was met goes with the result, so that a test can see that every class counted once.
-        Ok((done, vec![Finding { key: task.lease.to_string(), record: classes }]))
+        let findings = vec![Finding { key: task.lease.to_string(), record: classes }];
+        Ok(Returned { findings, ..Returned::new(done) })
     }
 }
 

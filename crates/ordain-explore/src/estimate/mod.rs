@@ -54,6 +54,7 @@ pub struct Path<'a> {
 
 /// How many executions there are in all, as natural logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Estimate {
     /// The best guess.
     pub ln: f64,
@@ -75,9 +76,9 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// A few hundredths of what the search has cost since the last forecast.
+    /// A few hundredths of what the search has cost since the last forecast, but not so little that it is worth nothing.
     pub fn beside(executions: u64, steps: u64) -> Self {
-        Self { probes: (executions / 32).min(64), work: (steps / 192).clamp(2_000, 300_000) }
+        Self { probes: (executions / 16).min(64), work: (steps / 96).clamp(20_000, 300_000) }
     }
 
     /// For the last word on a search: it may cost more.

@@ -7,7 +7,7 @@
 use super::{Accepted, Explored, Found, Fragment, Frontier, Item, Rule, Twig};
 use crate::search::Summary;
 use alloc::vec::Vec;
-use ordain_model::{Access, Lexicon, Named, Operation, Renaming, Site, Transition};
+use ordain_model::{Access, Lexicon, Named, Names, Operation, Renaming, Site, Transition};
 
 /// How long workers explore before they are heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,9 @@ impl Pace {
 
 /// How much longer the search has lasted than a fragment may take.
 const PARTS: u64 = 10;
+
+/// So many leaves may always be given to a worker.
+const FEWEST: usize = 16;
 
 /// What a worker is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +92,8 @@ pub struct Controller {
     lexicon: Lexicon,
     pace: Pace,
     total: Summary,
+    /// Executions of the last result.
+    last: u64,
     results: u64,
     stale: u64,
     released: u64,
@@ -102,10 +107,33 @@ impl Controller {
             lexicon: Lexicon::default(),
             pace,
             total: Summary::default(),
+            last: 0,
             results: 0,
             stale: 0,
             released: 0,
         }
+    }
+
+    /// What is left of a search that one worker has begun by itself: what has become of the whole, what it has named from its beginning on,
+    /// and what it did. `None` if that makes no sense.
+    pub fn undivided(rule: Rule, explored: Explored, names: &Names, total: Summary) -> Option<Self> {
+        let mut controller = Self::new(rule, Pace::LOCAL);
+        controller.frontier.expect(&explored);
+        let task = controller.assign(1, 1, 0)?;
+        let births = names.births(task.names).collect();
+        let done = Done { lease: task.lease, explored, names: task.names, births, summary: total };
+        (controller.accept(done) == Accepted::Counts).then_some(controller)
+    }
+
+    /// Whether one worker has done all of it, and others have no part in it.
+    pub fn is_whole(&self) -> bool {
+        self.frontier.size().0 == 1
+    }
+
+    /// All that is left as one task, and the names that it rests on, for a worker that explores it to its end. `None` if nothing is left, or it is divided.
+    pub fn whole(&mut self) -> Option<(Task, Vec<Named>)> {
+        let task = if self.is_whole() { self.assign(1, 1, 0)? } else { return None };
+        Some((task, self.births(0)))
     }
 
     /// The names of threads and objects from a number on, in order.
@@ -141,7 +169,7 @@ impl Controller {
     /// Something for one of `idle` workers to do, of `workers` in all, after the search has gone on for so many microseconds. `None` if
     /// nothing can be given away now.
     pub fn assign(&mut self, idle: usize, workers: usize, elapsed: u64) -> Option<Task> {
-        let assignment = self.frontier.assign(workers)?;
+        let assignment = self.frontier.assign(workers, self.appetite())?;
         let Pace { least, most } = self.pace;
         // The longer it has lasted, the rarer a worker need be heard; but those that are idle must get something.
         let slice = (elapsed / PARTS).clamp(least, most) / idle.max(1) as u64;
@@ -152,6 +180,13 @@ impl Controller {
             loops: assignment.loops,
             slice: slice.max(least),
         })
+    }
+
+    /// How many leaves are worth giving to one worker: each takes an execution at least, and what it does not come to was carried about
+    /// for nothing.
+    fn appetite(&self) -> usize {
+        let made = usize::try_from(self.last).unwrap_or(usize::MAX);
+        made.saturating_mul(4).max(FEWEST)
     }
 
     /// Takes in what a worker has done.
@@ -179,6 +214,7 @@ impl Controller {
         match accepted {
             Accepted::Counts => {
                 self.results += 1;
+                self.last = summary.executions + summary.blocked;
                 self.total.add(summary);
             }
             Accepted::Restarted => {

@@ -9,6 +9,7 @@ use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use core::time::Duration;
 use ordain_model::Named;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Instant;
 
@@ -39,12 +40,12 @@ pub trait Worker {
 
 /// What the one who drives hears.
 pub enum Drive<E> {
-    /// A result of this worker, before it is accepted.
-    Result(usize, E),
+    /// A result of a worker, before it is accepted.
+    Result(E),
     /// What became of it.
     Accepted(Accepted),
     /// A worker lost what it was doing, and why.
-    Lost(usize, String),
+    Lost(String),
     /// Some time has passed.
     Tick,
 }
@@ -52,21 +53,41 @@ pub enum Drive<E> {
 /// Makes a worker, on the thread on which it will work.
 pub type Hire<'a, W> = Box<dyn FnOnce() -> W + Send + 'a>;
 
-type Told<E> = (usize, u64, Result<(Done, E), String>);
+/// Whose result of which task, after which time.
+type Told<E> = (usize, u64, Duration, Result<(Done, E), String>);
 
 /// Hears how it goes, and may break off.
 pub type Hear<'a, E> = dyn FnMut(&mut Controller, Drive<E>) -> ControlFlow<()> + 'a;
 
+/// How much of their time workers had something to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Labour {
+    /// Time in which they had, of all of them.
+    pub busy: Duration,
+    /// Time in which they could have had.
+    pub available: Duration,
+}
+
+impl Labour {
+    /// The share, from zero to one.
+    pub fn share(&self) -> f64 {
+        if self.available.is_zero() { 0.0 } else { (self.busy.as_secs_f64() / self.available.as_secs_f64()).min(1.0) }
+    }
+}
+
 /// Lets workers explore until nothing is left or `hear` breaks off; then what they are doing is brought home. The search has gone on before for `before`.
+/// Tells how busy they were.
 pub fn drive<W: Worker>(
     controller: &mut Controller,
     workers: Vec<Hire<'_, W>>,
     before: Duration,
     tick: Duration,
     hear: &mut Hear<'_, W::Extra>,
-) {
-    let count = workers.len();
+) -> Labour {
+    let count = workers.len() as u32;
     let signals = Signals::default();
+    let started = Instant::now();
+    let mut busy = Duration::ZERO;
     std::thread::scope(|scope| {
         let (tell, told) = channel();
         let orders: Vec<Sender<Order>> = workers
@@ -80,16 +101,17 @@ pub fn drive<W: Worker>(
             })
             .collect();
         drop(tell);
-        lead(controller, &orders, &told, &signals, before, tick, hear);
+        busy = lead(controller, &orders, &told, &signals, before, tick, hear);
         signals.stop.store(true, Relaxed);
         drop(orders);
-        while let Ok((worker, lease, result)) = told.recv() {
+        while let Ok((_, lease, took, result)) = told.recv() {
+            busy += took;
             // It is over already.
-            let _ = bring_home(controller, worker, lease, result, hear);
+            let _ = bring_home(controller, lease, result, hear);
         }
     });
     controller.release_all();
-    debug_assert!(count > 0, "nobody works");
+    Labour { busy, available: started.elapsed() * count }
 }
 
 /// What the thread of a worker does.
@@ -101,13 +123,27 @@ fn work<W: Worker>(
     signals: &Signals,
 ) {
     while let Ok(order) = ordered.recv() {
-        let result = worker.explore(&order, signals);
-        if tell.send((number, order.task.lease, result)).is_err() {
+        let (started, lease) = (Instant::now(), order.task.lease);
+        let result = catch_unwind(AssertUnwindSafe(|| worker.explore(&order, signals)));
+        let (result, panic) = match result {
+            Ok(result) => (result, None),
+            Err(panic) => (Err("it panicked".into()), Some(panic)),
+        };
+        if panic.is_some() {
+            // Nobody must wait for it; who drives learns of it when the others are home.
+            signals.stop.store(true, Relaxed);
+        }
+        let heard = tell.send((number, lease, started.elapsed(), result)).is_ok();
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+        if !heard {
             return;
         }
     }
 }
 
+/// Gives out tasks and hears of results; tells how long workers were busy with those.
 fn lead<E>(
     controller: &mut Controller,
     orders: &[Sender<Order>],
@@ -116,44 +152,55 @@ fn lead<E>(
     before: Duration,
     tick: Duration,
     hear: &mut Hear<'_, E>,
-) {
+) -> Duration {
+    let mut busy = Duration::ZERO;
     let started = Instant::now();
     let mut ticked = started;
     let mut idle: Vec<usize> = (0..orders.len()).rev().collect();
     let mut births = Arc::new(controller.births(0));
+    // Gives a worker something to do; false if there is nothing.
+    let mut give = |controller: &mut Controller, worker: usize, idle: usize| {
+        let elapsed = (before + started.elapsed()).as_micros() as u64;
+        let Some(task) = controller.assign(idle, orders.len(), elapsed) else { return false };
+        if births.len() != task.names {
+            births = Arc::new(controller.births(0));
+        }
+        // Who is given something waits for it: of those that panic is heard before.
+        orders[worker].send(Order { task, births: births.clone() }).is_ok()
+    };
     loop {
         while let Some(worker) = idle.last().copied() {
-            let elapsed = (before + started.elapsed()).as_micros() as u64;
-            let Some(task) = controller.assign(idle.len(), orders.len(), elapsed) else { break };
-            if births.len() != task.names {
-                births = Arc::new(controller.births(0));
+            if !give(controller, worker, idle.len()) {
+                break;
             }
             idle.pop();
-            if orders[worker].send(Order { task, births: births.clone() }).is_err() {
-                return;
-            }
         }
         if idle.len() == orders.len() {
             // Nothing is left.
-            return;
+            return busy;
         }
         signals.hungry.store(idle.len(), Relaxed);
         let told = match told.recv_timeout(tick.saturating_sub(ticked.elapsed())) {
             Ok(told) => Some(told),
             Err(RecvTimeoutError::Timeout) => None,
             // A worker has panicked; the scope tells.
-            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Disconnected) => return busy,
         };
-        if let Some((worker, lease, result)) = told {
-            idle.push(worker);
-            if bring_home(controller, worker, lease, result, hear).is_break() {
-                return;
+        if let Some((worker, lease, took, result)) = told {
+            busy += took;
+            // First it gets something else to do: taking in what it has done may last.
+            let panicked = signals.stop.load(Relaxed);
+            if panicked || !give(controller, worker, idle.len() + 1) {
+                idle.push(worker);
+            }
+            if bring_home(controller, lease, result, hear).is_break() || panicked {
+                return busy;
             }
         }
         if ticked.elapsed() >= tick {
             ticked = Instant::now();
             if hear(controller, Drive::Tick).is_break() {
-                return;
+                return busy;
             }
         }
     }
@@ -162,21 +209,44 @@ fn lead<E>(
 /// Takes in what a worker has done, or that it was lost.
 fn bring_home<E>(
     controller: &mut Controller,
-    worker: usize,
     lease: u64,
     result: Result<(Done, E), String>,
     hear: &mut Hear<'_, E>,
 ) -> ControlFlow<()> {
     match result {
         Ok((done, extra)) => {
-            let over = hear(controller, Drive::Result(worker, extra));
+            let over = hear(controller, Drive::Result(extra));
             let accepted = controller.accept(done);
             let over_now = hear(controller, Drive::Accepted(accepted));
             if over.is_break() { over } else { over_now }
         }
         Err(why) => {
             controller.release(lease);
-            hear(controller, Drive::Lost(worker, why))
+            hear(controller, Drive::Lost(why))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontier::{Pace, Rule};
+
+    struct Panics;
+
+    impl Worker for Panics {
+        type Extra = ();
+
+        fn explore(&mut self, _: &Order, _: &Signals) -> Result<(Done, ()), String> {
+            panic!("a fault of ours");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a scoped thread panicked")]
+    fn nobody_waits_for_a_worker_that_panics() {
+        let mut controller = Controller::new(Rule::Optimal, Pace::LOCAL);
+        let crew = (0..3).map(|_| -> Hire<'_, Panics> { Box::new(|| Panics) }).collect();
+        drive(&mut controller, crew, Duration::ZERO, Duration::from_millis(10), &mut |_, _| ControlFlow::Continue(()));
     }
 }

@@ -16,14 +16,14 @@ mod tree;
 
 pub use controller::{Controller, Division, Done, Pace, Task};
 #[cfg(feature = "std")]
-pub use drive::{Drive, Hear, Hire, Order, Signals, Worker, drive};
+pub use drive::{Drive, Hear, Hire, Labour, Order, Signals, Worker, drive};
 pub use tree::{Accepted, Assignment, Frontier, Rule};
 
 use crate::plan::Target;
 use crate::search::{Strategy, Summary, search};
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
-use ordain_model::{End, Execution, Footprint, Operation, Site, Transition};
+use ordain_model::{End, Footprint, Operation, Site, Transition};
 
 /// What a twig of a fragment is to the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub fn explore_fragment<T: Target>(
     });
     // What rests on a wrong assumption about a loop is not worth telling, and of a departure nothing was learned.
     let diverged = matches!(target.execution().end, End::Diverged(_));
-    let explored = if restarted || diverged { Explored::default() } else { strategy.unload(target.execution()) };
+    let explored = if restarted || diverged { Explored::default() } else { strategy.unload() };
     (explored, summary)
 }
 
@@ -129,6 +129,8 @@ pub fn explore_fragment<T: Target>(
 pub trait Divisible: Strategy {
     /// Forgets everything and begins with a fragment.
     fn load(&mut self, fragment: &Fragment);
-    /// Tells what has become of the fragment, after its last execution, which it has learned from. Which loops are long is not told.
-    fn unload(&mut self, last: &Execution) -> Explored;
+    /// Tells what has become of the fragment, and can go on with it. Which loops are long is not told.
+    fn unload(&mut self) -> Explored;
+    /// What was loaded is the rest of a search that has made so many executions: samples that come with it go on from there.
+    fn go_on_after(&mut self, _executions: u64) {}
 }

@@ -2,7 +2,7 @@
 
 use super::{Explored, Found, Fragment, Item, Part, Twig};
 use crate::wakeup::{Items, weak_initial};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
 use ordain_model::{Access, Footprint, Operation, Site, ThreadId, Transition};
@@ -73,6 +73,8 @@ pub struct Frontier {
     rule: Rule,
     nodes: Vec<Node>,
     free: Vec<u32>,
+    /// Leaves that wait and that can be split, by depth.
+    splittable: BTreeSet<(u32, u32)>,
     /// The leaves of each lease, in order.
     leases: BTreeMap<u64, Vec<u32>>,
     next_lease: u64,
@@ -123,6 +125,7 @@ impl Frontier {
             rule,
             nodes: Vec::new(),
             free: Vec::new(),
+            splittable: BTreeSet::new(),
             leases: BTreeMap::new(),
             next_lease: 1,
             undivided: false,
@@ -138,6 +141,7 @@ impl Frontier {
     fn plant(&mut self) {
         self.nodes.clear();
         self.free.clear();
+        self.splittable.clear();
         self.leases.clear();
         self.pruned = 0;
         self.nodes.push(Node {
@@ -185,6 +189,12 @@ impl Frontier {
         self.restarts
     }
 
+    /// Before anything is explored: takes over what the first result rests on, so that it counts.
+    pub(super) fn expect(&mut self, first: &Explored) {
+        self.undivided = first.mistaken;
+        self.loops.clone_from(&first.loops);
+    }
+
     /// Whether its parts fit together: for one that was kept as bytes.
     pub(super) fn is_intact(&self) -> bool {
         let len = self.nodes.len();
@@ -205,11 +215,16 @@ impl Frontier {
             stack.extend(&node.children);
         }
         let busy = |leaf: &u32| self.nodes.get(*leaf as usize).is_some_and(|n| n.status == Status::Busy);
+        let splittable = |depth: u32, leaf: u32| {
+            let node = self.nodes.get(leaf as usize);
+            node.is_some_and(|n| n.status == Status::Pending && n.depth == depth && n.rest.is_some())
+        };
         self.nodes[ROOT as usize].parent == NOBODY
             && leaves == self.nodes[ROOT as usize].waiting
             && reached + self.free.len() == len
             && self.free.iter().all(|f| (*f as usize) < len)
             && self.leases.values().flatten().all(busy)
+            && self.splittable.iter().all(|(depth, leaf)| splittable(*depth, *leaf))
     }
 
     /// Whether a lease is out.
@@ -239,9 +254,24 @@ impl Frontier {
     fn set_status(&mut self, node: u32, status: Status) {
         let was = core::mem::replace(&mut self.node_mut(node).status, status);
         match (was == Status::Pending, status == Status::Pending) {
-            (false, true) => self.count(node, 1),
-            (true, false) => self.count(node, -1),
+            (false, true) => {
+                self.count(node, 1);
+                self.index(node);
+            }
+            (true, false) => {
+                self.count(node, -1);
+                self.splittable.remove(&(self.node(node).depth, node));
+            }
             _ => {}
+        }
+    }
+
+    /// Notes if a leaf that waits can be split.
+    fn index(&mut self, leaf: u32) {
+        let node = self.node(leaf);
+        if node.rest.as_ref().is_some_and(|r| leaves_of(r) > 1) {
+            let key = (node.depth, leaf);
+            self.splittable.insert(key);
         }
     }
 
@@ -286,14 +316,14 @@ impl Frontier {
         place
     }
 
-    /// A fragment for one of so many workers; `None` if nothing can be given away now.
-    pub fn assign(&mut self, workers: usize) -> Option<Assignment> {
+    /// A fragment for one of so many workers, of at most so many leaves; `None` if nothing can be given away now.
+    pub fn assign(&mut self, workers: usize, most: usize) -> Option<Assignment> {
         let wanted = if workers > 1 && !self.undivided { 2 * workers } else { 1 };
         while self.waiting() + self.leases.len() < wanted {
-            let Some(leaf) = self.splittable() else { break };
+            let Some((_, leaf)) = self.splittable.first().copied() else { break };
             self.split(leaf);
         }
-        let leaves = self.collect((self.waiting() / wanted).max(1));
+        let leaves = self.collect((self.waiting() / wanted).clamp(1, most.max(1)));
         if leaves.is_empty() {
             return None;
         }
@@ -331,24 +361,10 @@ impl Frontier {
         leaves
     }
 
-    /// The leaf with a rest that is nearest to the beginning.
-    fn splittable(&self) -> Option<u32> {
-        let mut best: Option<u32> = None;
-        let mut stack = vec![ROOT];
-        while let Some(at) = stack.pop() {
-            let node = self.node(at);
-            if node.status == Status::Pending && node.rest.as_ref().is_some_and(|r| leaves_of(r) > 1) {
-                best = Some(best.map_or(at, |b| if self.node(b).depth <= node.depth { b } else { at }));
-            }
-            stack.extend(node.children.iter().filter(|c| self.node(**c).waiting > 0));
-        }
-        best
-    }
-
     /// Makes leaves of the ways that are planned from the first state behind a leaf that has more than one.
     fn split(&mut self, leaf: u32) {
-        let Some(rest) = self.node_mut(leaf).rest.take() else { return };
         self.set_status(leaf, Status::Interior);
+        let Some(rest) = self.node_mut(leaf).rest.take() else { return };
         let level = split_level(&rest);
         // Where the way that is taken next leads, if it was reached.
         let mut next = None;
@@ -393,6 +409,7 @@ impl Frontier {
             let rest: Vec<Twig> = rest.collect();
             if !rest.is_empty() {
                 self.node_mut(node).rest = Some(rest);
+                self.index(node);
             }
         }
     }
@@ -487,6 +504,9 @@ impl Frontier {
             let node = self.ancestor(leaves[found.root as usize], found.depth);
             self.add(node, &found);
         }
+        if let (Some(rest), Some(leaf)) = (rest, leaves.get(finished)) {
+            self.node_mut(*leaf).rest = Some(rest);
+        }
         for (i, leaf) in leaves.iter().enumerate() {
             if i < finished {
                 self.node_mut(*leaf).rest = None;
@@ -494,9 +514,6 @@ impl Frontier {
             } else {
                 self.set_status(*leaf, Status::Pending);
             }
-        }
-        if let (Some(rest), Some(leaf)) = (rest, leaves.get(finished)) {
-            self.node_mut(*leaf).rest = Some(rest);
         }
         if self.nodes.len() - self.free.len() > 2 * self.pruned + 64 {
             self.prune();

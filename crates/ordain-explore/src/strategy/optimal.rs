@@ -75,6 +75,10 @@ impl Strategy for Optimal {
         self.0.scheduled(depth, out);
     }
 
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        Some(self)
+    }
+
     fn restart(&mut self) {
         *self = Self::default();
     }
@@ -89,7 +93,7 @@ impl Divisible for Optimal {
         self.0.load(fragment);
     }
 
-    fn unload(&mut self, last: &Execution) -> Explored {
-        self.0.unload(last)
+    fn unload(&mut self) -> Explored {
+        self.0.unload()
     }
 }

@@ -18,8 +18,10 @@ pub struct Portfolio {
     pct3: Pct,
     urw: Urw,
     random: Random,
+    seed: u64,
+    /// Executions since the search began.
     turn: usize,
-    /// Executions of the samplers, since the search began.
+    /// Those of the samplers.
     samples: u64,
 }
 
@@ -36,6 +38,7 @@ impl Portfolio {
             pct3: Pct::new(seed ^ 1, 3),
             urw: Urw::new(seed),
             random: Random::new(seed),
+            seed,
             turn: 0,
             samples: 0,
         }
@@ -75,10 +78,14 @@ impl Strategy for Portfolio {
         self.optimal.scheduled(depth, out);
     }
 
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        Some(self)
+    }
+
     fn restart(&mut self) {
         self.optimal.restart();
         self.samples = 0;
-        self.turn += 1;
+        self.turn = 0;
     }
 
     fn coverage(&self) -> Coverage {
@@ -91,7 +98,15 @@ impl Divisible for Portfolio {
         self.optimal.load(fragment);
     }
 
-    fn unload(&mut self, last: &Execution) -> Explored {
-        self.optimal.unload(last)
+    fn unload(&mut self) -> Explored {
+        self.optimal.unload()
+    }
+
+    fn go_on_after(&mut self, executions: u64) {
+        // Samples that were drawn before are not drawn again.
+        let optimal = core::mem::take(&mut self.optimal);
+        let samples = executions / 2;
+        let seed = self.seed.wrapping_add(samples.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        *self = Self { optimal, seed: self.seed, turn: executions as usize, samples, ..Self::new(seed) };
     }
 }

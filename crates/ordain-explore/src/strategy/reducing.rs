@@ -297,26 +297,27 @@ impl<M: Method> Reducing<M> {
         self.descend(0);
     }
 
-    pub(super) fn unload(&mut self, last: &Execution) -> Explored {
+    pub(super) fn unload(&mut self) -> Explored {
         let floor = self.share.floor;
         let mut rest = None;
-        if self.share.begun && !self.finished {
+        // What is left behind a root that was not begun is known to whoever gave it; the whole is nobody else's.
+        let is_whole = floor == 0 && !self.prefix.is_empty();
+        if (self.share.begun || is_whole) && !self.finished {
             let mut twigs = Vec::new();
             for depth in floor..self.prefix.len() {
                 let node = &self.nodes[depth];
                 let relative = (depth - floor) as u32;
-                if depth <= self.kept {
-                    twigs.extend(node.sleep[node.inherited..].iter().map(|s| Twig {
-                        transition: s.transition,
-                        op: None,
-                        footprint: s.footprint.clone(),
-                        part: Part::Elsewhere,
-                        depth: relative,
-                    }));
-                }
+                let asleep = if depth <= self.kept { &node.sleep[node.inherited..] } else { &node.early };
+                twigs.extend(asleep.iter().map(|s| Twig {
+                    transition: s.transition,
+                    op: None,
+                    footprint: s.footprint.clone(),
+                    part: Part::Elsewhere,
+                    depth: relative,
+                }));
                 let footprint = match depth.checked_sub(self.kept) {
                     Some(ahead) => self.expected[ahead].clone(),
-                    None => Footprint::from_slice(last.footprint(depth)),
+                    None => self.trace.footprint(depth),
                 };
                 let Planned { transition, op } = self.prefix[depth];
                 twigs.push(Twig { transition, op, footprint, part: Part::Inner, depth: relative });

@@ -93,6 +93,10 @@ impl Strategy for Source {
         self.0.in_vain()
     }
 
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        Some(self)
+    }
+
     fn restart(&mut self) {
         *self = Self::default();
     }
@@ -107,7 +111,7 @@ impl Divisible for Source {
         self.0.load(fragment);
     }
 
-    fn unload(&mut self, last: &Execution) -> Explored {
-        self.0.unload(last)
+    fn unload(&mut self) -> Explored {
+        self.0.unload()
     }
 }

@@ -2,35 +2,27 @@
 //!
 //! It is written whole or not at all, beside the findings, at intervals and at the end. What it says is checked before it is believed.
 
+use super::run::Run;
 use super::{Check, Problem};
 use crate::finding::{Finding, Noticed};
 use ordain_explore::frontier::Controller;
 use ordain_model::Schedule;
-use ordain_report::{Kind, Story, store};
+use ordain_report::checkpoint::{self, FILE, Identity};
+use ordain_report::{Kind, Story};
+use ordain_wire::Mode;
 use serde::{Deserialize, Serialize};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// The file in the run directory.
-const FILE: &str = "checkpoint";
-/// Changes when checkpoints of before cannot be read any more.
-const VERSION: u32 = 1;
-/// Larger files are refused.
-const MOST_BYTES: u64 = 1 << 32;
 
 /// What is known of a search that is not finished.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Checkpoint {
-    version: u32,
-    /// What is checked and how: by name, so that it can be said what differs.
-    identity: Vec<(String, String)>,
     pub(super) controller: Controller,
     /// Time that it took so far, and processor time of exploring.
     pub(super) elapsed: Duration,
-    pub(super) exploring: Duration,
-    pub(super) visible: usize,
-    pub(super) spin_held: bool,
+    exploring: Duration,
+    visible: usize,
+    spin_held: bool,
     findings: Vec<Kept>,
 }
 
@@ -46,8 +38,6 @@ struct Kept {
 /// The same, to be written.
 #[derive(Serialize)]
 struct Borrowed<'a> {
-    version: u32,
-    identity: Vec<(String, String)>,
     controller: &'a Controller,
     elapsed: Duration,
     exploring: Duration,
@@ -56,19 +46,9 @@ struct Borrowed<'a> {
     findings: Vec<Kept>,
 }
 
-/// What of a run is kept beside its controller.
-pub(super) struct State<'a> {
-    pub(super) elapsed: Duration,
-    pub(super) exploring: Duration,
-    pub(super) visible: usize,
-    pub(super) spin_held: bool,
-    pub(super) findings: &'a [Finding],
-    pub(super) noticed: &'a [Noticed],
-}
-
 impl Check {
     /// All that decides what is explored.
-    fn identity(&self) -> Vec<(String, String)> {
+    fn identity(&self) -> Identity {
         let options = &self.options;
         let input = twox_hash::XxHash3_128::oneshot(&self.launch.input);
         [
@@ -77,6 +57,7 @@ impl Check {
             ("arguments", format!("{:?}", self.launch.arguments)),
             ("environment", format!("{:?}", self.launch.environment)),
             ("standard input", format!("{input:032x}")),
+            ("expected exit status", self.expected_status.to_string()),
             ("strategy", self.effective_strategy().name().to_owned()),
             ("seed", self.seed.to_string()),
             ("spurious wake-ups", options.spurious_wakeups.to_string()),
@@ -88,74 +69,80 @@ impl Check {
         .into()
     }
 
-    /// Keeps a search.
-    pub(super) fn keep_search(
-        &self,
-        directory: &Path,
-        controller: &Controller,
-        state: &State<'_>,
-    ) -> Result<(), String> {
+    /// Nothing is left that would be resumed: for whoever has kept the result of this check.
+    pub fn forget_search(&self) {
+        if let Some(directory) = &self.directory {
+            // If it stays, it is found to be of a finished search or is written over.
+            let _ = checkpoint::forget(directory);
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Whether what is left of the search can be told.
+    pub(super) fn is_keepable(&self) -> bool {
+        self.check.workers > 0
+            && self.kind().rule().is_some()
+            && self.is_exhaustive()
+            && self.native.mode() != Mode::Exec
+            && !self.check.compare_output
+            && self.check.exploration_trace.is_none()
+    }
+
+    /// Writes what is left, so that it can be resumed; `false` if it cannot.
+    pub(super) fn keep_search(&mut self, controller: &Controller, before: Duration) -> bool {
+        let Some(directory) = self.check.directory.as_deref() else { return false };
+        let written = self.write(directory, controller, before);
+        if let Err(why) = &written {
+            self.note_once(format!("what is left of the search could not be kept: {why}"));
+        }
+        written.is_ok()
+    }
+
+    fn write(&self, directory: &Path, controller: &Controller, before: Duration) -> Result<(), String> {
         let kept = |(finding, noticed): (&Finding, &Noticed)| {
             let story = serde_json::to_string(&finding.story).map_err(|e| e.to_string())?;
             let schedule = finding.schedule.format(&mut |_| None);
             Ok(Kept { story, file: finding.file.clone(), schedule, place: noticed.place.clone() })
         };
-        let findings = state.findings.iter().zip(state.noticed).map(kept).collect::<Result<_, String>>()?;
-        let checkpoint = Borrowed {
-            version: VERSION,
-            identity: self.identity(),
+        let body = Borrowed {
             controller,
-            elapsed: state.elapsed,
-            exploring: state.exploring,
-            visible: state.visible,
-            spin_held: state.spin_held,
-            findings,
+            elapsed: before + self.started.elapsed(),
+            exploring: self.exploring,
+            visible: self.visible,
+            spin_held: self.spin_held,
+            findings: self.findings.iter().zip(&self.noticed).map(kept).collect::<Result<_, String>>()?,
         };
-        let bytes = postcard::to_allocvec(&checkpoint).map_err(|e| e.to_string())?;
-        store::write(directory, FILE, &bytes).map(|_| ())
+        let bytes = postcard::to_allocvec(&body).map_err(|e| e.to_string())?;
+        checkpoint::write(directory, FILE, &self.check.identity(), &bytes)
     }
 
-    /// Reads the search that was kept in a directory, if it is one of this program with these options.
-    pub(super) fn resume_search(&self, directory: &Path) -> Result<Checkpoint, Problem> {
+    /// Reads the search that was kept, if it is one of this program with these options, and takes over what it has found.
+    pub(super) fn resume(&mut self) -> Result<Checkpoint, Problem> {
+        let directory = self.check.directory.clone().unwrap_or_default();
         let path = directory.join(FILE);
-        let refuse = |reason: String| Problem::Resume { path: path.clone(), reason };
-        let mut bytes = Vec::new();
-        match std::fs::File::open(&path) {
-            Ok(file) => {
-                file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|e| refuse(e.to_string()))?;
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                return Err(refuse("no unfinished search was kept there".into()));
-            }
-            Err(e) => return Err(refuse(e.to_string())),
+        let refuse = |reason: &str| Problem::Resume { path: path.clone(), reason: reason.into() };
+        if !self.is_keepable() {
+            return Err(refuse(
+                "only a search with the strategy optimal, source or portfolio, without bounds, can be resumed",
+            ));
         }
-        if postcard::take_from_bytes::<u32>(&bytes).map_or(true, |(version, _)| version != VERSION) {
-            return Err(refuse("it was made by another version of Ordain".into()));
+        let body = checkpoint::read(&directory, FILE, &self.check.identity()).map_err(|reason| refuse(&reason))?;
+        let body = body.ok_or_else(|| refuse("no unfinished search was kept there"))?;
+        let checkpoint: Checkpoint = postcard::from_bytes(&body).map_err(|_| refuse("it is damaged"))?;
+        if !checkpoint.controller.is_intact() {
+            return Err(refuse("it is damaged"));
         }
-        let checkpoint: Checkpoint =
-            postcard::from_bytes(&bytes).map_err(|_| refuse("it is damaged, or no checkpoint".into()))?;
-        let theirs = checkpoint.identity.iter();
-        for ((name, now), (_, then)) in self.identity().iter().zip(theirs) {
-            if now != then {
-                return Err(refuse(format!("it is of another {name}: {then}, and now {now}")));
-            }
-        }
-        if checkpoint.identity.len() != self.identity().len() || !checkpoint.controller.is_intact() {
-            return Err(refuse("it is damaged".into()));
-        }
+        (self.findings, self.noticed) = checkpoint.findings().ok_or_else(|| refuse("its findings cannot be read"))?;
+        (self.exploring, self.visible, self.spin_held) =
+            (checkpoint.exploring, checkpoint.visible, checkpoint.spin_held);
         Ok(checkpoint)
-    }
-
-    /// Nothing is left to be resumed.
-    pub(super) fn forget_search(&self, directory: &Path) {
-        // If it stays, it is found to be of a finished search or is written over.
-        let _ = std::fs::remove_file(directory.join(FILE));
     }
 }
 
 impl Checkpoint {
     /// The findings so far.
-    pub(super) fn findings(&self) -> Option<(Vec<Finding>, Vec<Noticed>)> {
+    fn findings(&self) -> Option<(Vec<Finding>, Vec<Noticed>)> {
         let finding = |kept: &Kept| {
             let story: Story = serde_json::from_str(&kept.story).ok()?;
             let schedule = Schedule::parse(&kept.schedule).ok()?;

@@ -1,6 +1,6 @@
 //! A check whose search is divided: workers explore fragments, each in a process of its own, and what is left can be kept and resumed.
 
-use super::checkpoint::State;
+use super::checkpoint::Checkpoint;
 use super::run::{Explored, Run};
 use super::{Check, Problem};
 use crate::finding::{self, Noticed};
@@ -9,19 +9,16 @@ use ordain_explore::crossing::Crossing;
 use ordain_explore::frontier::{Accepted, Controller, Done, Drive, Hire, Order, Pace, Signals, Worker, drive};
 use ordain_explore::{Coverage, Planned, Summary, Target};
 use ordain_model::{Names, Transition};
-use ordain_report::Estimate;
+use ordain_report::checkpoint::Rhythm;
+use ordain_report::{Estimate, Workers};
 use ordain_wire::Mode;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often something is heard.
 const TICK: Duration = Duration::from_millis(100);
-/// How often what is left is kept, at most, and how often its own time that is at least.
-const KEPT: Duration = Duration::from_millis(200);
-const SHARE: u32 = 25;
 /// How long to wait for executions that others have reserved, before looking again.
 const WAIT: Duration = Duration::from_millis(1);
 /// Losses in a row after which the program is led step by step.
@@ -134,7 +131,7 @@ impl Worker for Crew<'_> {
         let time = common.deadline.map_or(slice, |d| slice.min(d.saturating_duration_since(Instant::now())));
         let executions = self.reserve(signals)?;
         let forecast = if common.forecast.swap(false, Relaxed) { Wanted::Rough } else { Wanted::No };
-        let allowance = Allowance { before: 0, executions, time, forecast };
+        let allowance = Allowance { before: 0, executions, time, forecast, keep: false };
         let explored = self.native.explore_fragment(&common.job, order, &allowance);
         let turn = match explored {
             Ok(Some(turn)) => turn,
@@ -181,33 +178,18 @@ impl Heard {
 }
 
 impl Run<'_> {
-    /// Whether the search can be divided.
-    pub(super) fn is_divisible(&self) -> bool {
-        self.check.workers > 0
-            && self.kind().rule().is_some()
-            && self.is_exhaustive()
-            && self.native.mode() != Mode::Exec
-            && !self.check.compare_output
-            && self.check.exploration_trace.is_none()
-    }
-
     /// Explores with several workers. `None` if the program destroys its processes: then it must be led step by step.
-    pub(super) fn search_divided(&mut self) -> Result<Option<Explored>, Problem> {
+    pub(super) fn search_divided(&mut self, kept: Option<Checkpoint>) -> Result<Option<Explored>, Problem> {
         let Some(rule) = self.kind().rule() else { return Ok(None) };
         let least = self.check.slice.as_micros() as u64;
         let mut controller = Controller::new(rule, Pace { least, most: Pace::LOCAL.most.max(least) });
         let mut before = Duration::ZERO;
-        if let Some(directory) = self.check.directory.as_deref().filter(|_| self.check.resume) {
-            let checkpoint = self.check.resume_search(directory)?;
-            let path = directory.to_path_buf();
-            let damaged = || Problem::Resume { path, reason: "its findings cannot be read".into() };
-            (self.findings, self.noticed) = checkpoint.findings().ok_or_else(damaged)?;
-            (before, self.exploring) = (checkpoint.elapsed, checkpoint.exploring);
-            (self.visible, self.spin_held) = (checkpoint.visible, checkpoint.spin_held);
-            controller = checkpoint.controller;
+        if let Some(kept) = kept {
+            (controller, before) = (kept.controller, kept.elapsed);
             controller.take_over();
         }
         let done = controller.total().executions;
+        self.observer.resumed(done);
         let most = self.most(&Summary::default());
         let common = Common {
             check: self.check,
@@ -228,14 +210,14 @@ impl Run<'_> {
         }
         let mut leading = Leading {
             before,
-            kept: (Instant::now(), KEPT),
+            rhythm: Rhythm::default(),
             losses: 0,
             stop: false,
             given_up: false,
             problem: None,
             ended_with: None,
         };
-        drive(&mut controller, crew, before, TICK, &mut |controller, told| {
+        self.labour = drive(&mut controller, crew, before, TICK, &mut |controller, told| {
             leading.hear(self, &common, controller, told, most)
         });
         let Leading { given_up, problem, ended_with, .. } = leading;
@@ -251,15 +233,10 @@ impl Run<'_> {
             return Ok(None);
         }
         self.division = Some(controller.division());
-        if let Some(directory) = self.check.directory.as_deref() {
-            // A check that was to end with its first finding is over.
-            let over = !self.findings.is_empty() && !self.check.keep_going && !self.interrupted;
-            if total.exhausted || over {
-                self.check.forget_search(directory);
-            } else {
-                self.keep_search(directory, &controller, before);
-                self.resumable = true;
-            }
+        // A check that was to end with its first finding is over.
+        let over = !self.findings.is_empty() && !self.check.keep_going && !self.interrupted;
+        if !total.exhausted && !over {
+            self.resumable = self.keep_search(&controller, before);
         }
         if !total.exhausted && self.findings.is_empty() && !self.interrupted {
             self.look_from_the_beginning(&total)?;
@@ -267,24 +244,19 @@ impl Run<'_> {
         Ok(Some((total, total.exhausted.then_some(Coverage::Everything), None)))
     }
 
-    /// Writes what is left, so that it can be resumed.
-    fn keep_search(&mut self, directory: &Path, controller: &Controller, before: Duration) {
-        let state = State {
-            elapsed: before + self.started.elapsed(),
-            exploring: self.exploring,
-            visible: self.visible,
-            spin_held: self.spin_held,
-            findings: &self.findings,
-            noticed: &self.noticed,
-        };
-        if let Err(why) = self.check.keep_search(directory, controller, &state) {
-            self.note_once(format!("what is left of the search could not be kept: {why}"));
-        }
+    /// How the search was divided.
+    pub(super) fn workers(&self) -> Option<Workers> {
+        self.division.map(|division| Workers {
+            count: self.check.workers,
+            utilisation: self.labour.share(),
+            fragments: division.results,
+            released: division.released,
+        })
     }
 
     /// Estimates as well as can be how much there is in all.
     fn look_from_the_beginning(&mut self, total: &Summary) -> Result<(), Problem> {
-        let allowance = Allowance { before: 0, executions: 1, time: TICK, forecast: Wanted::Best };
+        let allowance = Allowance { before: 0, executions: 1, time: TICK, forecast: Wanted::Best, keep: false };
         let job = self.job();
         let Some(turn) = self.native.explore(&job, &allowance)? else { return Ok(()) };
         self.take_total(turn.estimate, total);
@@ -343,8 +315,7 @@ impl Run<'_> {
 /// Leads the workers.
 struct Leading {
     before: Duration,
-    /// When what is left was last kept, and how long until that pays again.
-    kept: (Instant, Duration),
+    rhythm: Rhythm,
     losses: u32,
     stop: bool,
     given_up: bool,
@@ -363,7 +334,7 @@ impl Leading {
         most: u64,
     ) -> ControlFlow<()> {
         match told {
-            Drive::Result(_, heard) => {
+            Drive::Result(heard) => {
                 let mut total = controller.total();
                 total.add(&heard.summary);
                 // At the end others may have noticed something too.
@@ -385,7 +356,7 @@ impl Leading {
             Drive::Accepted(Accepted::Restarted) => run.estimate = None,
             Drive::Accepted(Accepted::Stale) => {}
             Drive::Accepted(Accepted::Malformed) => self.lose(run, "its result made no sense".into()),
-            Drive::Lost(_, why) => {
+            Drive::Lost(why) => {
                 if self.stop || common.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
                     return ControlFlow::Break(());
                 }
@@ -414,11 +385,10 @@ impl Leading {
         let total = controller.total();
         run.estimate = run.estimate.map(|e| e.with_done(run.classes_of(&total)));
         self.stop |= run.tell_progress(&total);
-        let directory = run.check.directory.as_deref().filter(|_| self.kept.0.elapsed() >= self.kept.1);
-        if let Some(directory) = directory {
+        if self.rhythm.is_due() {
             let begin = Instant::now();
-            run.keep_search(directory, controller, self.before);
-            self.kept = (Instant::now(), KEPT.max(begin.elapsed() * SHARE));
+            run.keep_search(controller, self.before);
+            self.rhythm.note(begin);
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Exploring fragments of a search that others divide: a program on a worker of a cluster.
 
-use super::run::Run;
+use super::run::{FORESEEN, Run};
 use super::{Check, Problem};
 use crate::finding::{self, Finding, Noticed};
 use crate::observe::Unobserved;
 use crate::target::{Allowance, Native, Search, Wanted};
+use ordain_explore::estimate::Estimate;
 use ordain_explore::frontier::{Done, Order};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often a fragment is tried whose process is lost.
 const ATTEMPTS: usize = 3;
@@ -18,6 +19,18 @@ pub struct Fragments {
     search: Search,
     /// What was confirmed. It is told again with every fragment that shows it: whoever was told may not have counted the result.
     known: Vec<(Noticed, Finding)>,
+    /// When it was last estimated how much there is.
+    foreseen: Option<Instant>,
+}
+
+/// What came of a fragment.
+pub struct FragmentResult {
+    /// For the controller.
+    pub done: Done,
+    /// What was found, with what is the same for the same finding everywhere.
+    pub findings: Vec<(String, Finding)>,
+    /// How many executions there are in all, if that was estimated.
+    pub estimate: Option<Estimate>,
 }
 
 impl Fragments {
@@ -27,14 +40,15 @@ impl Fragments {
         let mut run = Run::new(&check, &mut unobserved)?;
         run.run_twice()?;
         let (search, native) = (run.job(), run.native);
-        Ok(Self { check, native, search, known: Vec::new() })
+        Ok(Self { check, native, search, known: Vec::new(), foreseen: None })
     }
 
-    /// Explores a fragment. Gives the result for the controller, and findings with what is the same for the same finding everywhere. An error
-    /// says why this program cannot be explored here.
-    pub fn explore(&mut self, order: &Order) -> Result<(Done, Vec<(String, Finding)>), String> {
+    /// Explores a fragment. An error says why this program cannot be explored here.
+    pub fn explore(&mut self, order: &Order) -> Result<FragmentResult, String> {
         let time = Duration::from_micros(order.task.slice);
-        let allowance = Allowance { before: 0, executions: u64::MAX, time, forecast: Wanted::No };
+        let due = self.foreseen.is_none_or(|at| at.elapsed() + time >= FORESEEN);
+        let forecast = if due { Wanted::Rough } else { Wanted::No };
+        let allowance = Allowance { before: 0, executions: u64::MAX, time, forecast, keep: false };
         let mut attempts = 0;
         let explored = loop {
             match self.native.explore_fragment(&self.search, order, &allowance) {
@@ -66,7 +80,10 @@ impl Fragments {
             };
             findings.push((key, found));
         }
-        Ok((done, findings))
+        if due {
+            self.foreseen = Some(Instant::now());
+        }
+        Ok(FragmentResult { done, findings, estimate: explored.turn.estimate })
     }
 
     fn confirm(&mut self, noticed: Noticed) -> Result<Finding, Problem> {

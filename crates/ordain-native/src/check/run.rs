@@ -1,12 +1,13 @@
 //! A check that runs: the search, inside the program's process where that works, and what it comes to.
 
+use super::whole::Keeping;
 use super::{Check, LEVEL, Problem, Report};
 use crate::finding::{self, Finding, Noticed};
 use crate::observe::{Observer, Progress};
 use crate::target::{Allowance, ModeChange, Native, Search, Wanted};
 use ordain_explore::crossing::{Crossing, crossings};
 use ordain_explore::estimate::{Effort, Forecast, Foresight, TraceFile};
-use ordain_explore::frontier::Division;
+use ordain_explore::frontier::{Division, Labour};
 use ordain_explore::strategy::{Bound, Bounded, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Strategy, Summary, Target, prefix_of, search};
 use ordain_model::End;
@@ -20,7 +21,7 @@ const DEFAULT_SAMPLES: u64 = 10_000;
 /// How long the search goes on before it is heard again.
 const TURN: Duration = Duration::from_millis(100);
 /// Time between estimates of how much there is, and before the first.
-const FORESEEN: Duration = Duration::from_secs(1);
+pub(super) const FORESEEN: Duration = Duration::from_secs(1);
 const FIRST_FORESEEN: Duration = Duration::from_millis(300);
 /// How often its own time an estimate is not made again.
 const SHARE: u32 = 25;
@@ -57,6 +58,7 @@ pub(super) struct Run<'a> {
     forecast_cost: Duration,
     /// How the search is divided.
     pub(super) division: Option<Division>,
+    pub(super) labour: Labour,
     pub(super) resumable: bool,
 }
 
@@ -91,6 +93,7 @@ impl<'a> Run<'a> {
             foreseen: (Summary::default(), Instant::now()),
             forecast_cost: Duration::ZERO,
             division: None,
+            labour: Labour::default(),
             resumable: false,
         })
     }
@@ -173,11 +176,12 @@ impl<'a> Run<'a> {
 
     /// Explores; gives what was done, what that covers, and where the program departed from a plan, if it did.
     fn explore(&mut self) -> Result<Explored, Problem> {
-        let explored = match self.is_divisible() {
-            true => self.search_divided()?,
-            false if self.check.resume => return Err(self.cannot_resume()),
-            false if self.is_shared() => self.sample()?,
-            false => self.search_inside(Summary::default())?,
+        let kept = if self.check.resume { Some(self.resume()?) } else { None };
+        let divided = self.check.workers > 1 || kept.as_ref().is_some_and(|kept| !kept.controller.is_whole());
+        let explored = match () {
+            () if self.is_keepable() && divided => self.search_divided(kept)?,
+            () if self.is_shared() => self.sample()?,
+            () => self.search_whole(kept)?,
         };
         let (summary, coverage, departed) = match explored {
             Some(explored) => explored,
@@ -193,7 +197,8 @@ impl<'a> Run<'a> {
         }
         // The plan was made from what synchronisation calls tell, and that was not all: only sampling is sound now.
         (self.kind, self.bound) = (StrategyKind::Random, None);
-        let summary = match self.search_inside(summary)? {
+        self.native.begin_with(None);
+        let summary = match self.search_inside(summary, None)? {
             Some((summary, ..)) => summary,
             None => self.search(&mut *self.make_strategy(), summary)?.0,
         };
@@ -211,24 +216,30 @@ impl<'a> Run<'a> {
     }
 
     /// Lets the process explore by itself. `None` if it cannot, or if the program destroys it: then it must be led step by step.
-    fn search_inside(&mut self, before: Summary) -> Result<Option<Explored>, Problem> {
+    pub(super) fn search_inside(
+        &mut self,
+        before: Summary,
+        mut keeping: Option<&mut Keeping>,
+    ) -> Result<Option<Explored>, Problem> {
         if self.native.mode() == Mode::Exec || self.check.compare_output || self.trace.is_some() {
             return Ok(None);
         }
         let job = self.job();
         let most = self.most(&before);
-        let mut total = before;
+        let kept = |keeping: &Option<&mut Keeping>| keeping.as_ref().map_or(before, |keeping| keeping.total);
+        let mut total = kept(&keeping);
         let mut attempts = 0;
         loop {
             let left = self.check.max_time.map_or(TURN, |t| t.saturating_sub(self.started.elapsed()).min(TURN));
             let (time, executions) = self.observer.allowance(total.executions);
             let executions = executions.min(most - total.executions.min(most));
             let forecast = self.wants_forecast(time);
-            let allowance = Allowance { before: total.executions, executions, time: left.min(time), forecast };
+            let keep = keeping.as_ref().is_some_and(|keeping| keeping.rhythm.is_due());
+            let allowance = Allowance { before: total.executions, executions, time: left.min(time), forecast, keep };
             let begin = Instant::now();
-            let Some(turn) = self.native.explore(&job, &allowance)? else {
-                // What was explored is lost with the process; findings are kept.
-                total = before;
+            let Some(mut turn) = self.native.explore(&job, &allowance)? else {
+                // What was explored since it was kept is lost with the process; findings are kept.
+                total = kept(&keeping);
                 attempts += 1;
                 if attempts > 3 {
                     return Ok(None);
@@ -244,10 +255,14 @@ impl<'a> Run<'a> {
                 self.take_estimate(turn.estimate, begin.elapsed().saturating_sub(allowance.time));
             }
             self.crossings.clone_from(&turn.crossings);
-            let stopped = self.tell_progress(&total);
             self.exploring += turn.cpu;
             self.visible = self.visible.max(turn.summary.visible);
             self.spin_held |= turn.summary.spun;
+            // What is worth telling must be confirmed before it is taken to be explored.
+            if let (Some(keeping), Some(explored), false) = (&mut keeping, turn.explored.take(), turn.telling) {
+                self.keep_whole(keeping, explored, &total);
+            }
+            let stopped = self.tell_progress(&total);
             if let Some(divergence) = &turn.departure {
                 let departed = self.check.explain_departure(&self.native, divergence)?;
                 self.native.stop_exploring();
@@ -302,13 +317,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn cannot_resume(&self) -> Problem {
-        let path = self.check.directory.clone().unwrap_or_default();
-        let reason =
-            "only a search with the strategy optimal, source or portfolio, without bounds, can be resumed".into();
-        Problem::Resume { path, reason }
-    }
-
     /// Whether the search has an end that can be foreseen.
     pub(super) fn is_exhaustive(&self) -> bool {
         !self.kind.samples() && self.bound.is_none()
@@ -333,7 +341,8 @@ impl<'a> Run<'a> {
     /// Estimates as well as can be how much there is, at the end of a search that could not explore all of it. That runs the program a few
     /// times in random orders; if they show something, it is a finding.
     fn look_at_what_is_left(&mut self, job: &Search, total: &Summary) -> Result<(), Problem> {
-        let allowance = Allowance { before: total.executions, executions: 0, time: TURN, forecast: Wanted::Best };
+        let allowance =
+            Allowance { before: total.executions, executions: 0, time: TURN, forecast: Wanted::Best, keep: false };
         let Some(turn) = self.native.explore(job, &allowance)? else { return Ok(()) };
         self.take_estimate(turn.estimate, Duration::ZERO);
         self.crossings = turn.crossings;
@@ -484,8 +493,6 @@ impl<'a> Run<'a> {
             () => Verdict::NoFinding,
         };
         let classes = summary.executions;
-        let all = (classes.max(1) as f64).ln();
-        let known = Some(Estimate::from_ln(all, all, all, classes));
         let executions = ordain_report::terminal::plural(classes as usize, "execution");
         let meaning = match verdict {
             Verdict::Finding => format!("{} of {executions} misbehaved", self.findings.len()),
@@ -542,8 +549,10 @@ impl<'a> Run<'a> {
             self.notes.push(format!("{processes} lost and started again ({how})"));
         }
         let path = if exhausted { Vec::new() } else { self.describe_path() };
+        let workers = self.workers();
         Report {
             path,
+            workers,
             verdict,
             meaning,
             notes: self.notes,
@@ -556,9 +565,8 @@ impl<'a> Run<'a> {
             losses: self.native.losses,
             exploring: self.exploring,
             progress: self.progress.done(),
-            estimate: if exhausted { known } else { self.estimate },
+            estimate: if exhausted { Some(Estimate::exact(classes)) } else { self.estimate },
             interrupted: self.interrupted,
-            division: self.division,
             resumable: self.resumable,
             wall: self.started.elapsed(),
             cpu: {

@@ -76,7 +76,8 @@ impl Common {
         native.restart_search();
         while done < most && !self.is_over() {
             let left = self.deadline.map_or(TURN, |d| d.saturating_duration_since(Instant::now()).min(TURN));
-            let allowance = Allowance { before: done, executions: most - done, time: left, forecast: Wanted::No };
+            let allowance =
+                Allowance { before: done, executions: most - done, time: left, forecast: Wanted::No, keep: false };
             match native.explore(job, &allowance) {
                 Ok(Some(turn)) => {
                     done += turn.summary.executions;

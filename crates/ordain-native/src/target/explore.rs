@@ -4,6 +4,7 @@ use super::{Attempt, Failure, Native};
 use crate::process::{Waited, describe};
 use ordain_explore::crossing::{self, Crossing};
 use ordain_explore::estimate::Estimate;
+use ordain_explore::frontier::{Explored, Order};
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Summary};
 use ordain_model::{Divergence, Operation};
@@ -45,6 +46,8 @@ pub struct Turn {
     pub crossings: Vec<Crossing>,
     /// How much there is, if that was asked for and could be told.
     pub estimate: Option<Estimate>,
+    /// What has become of the search, if that was asked for and could be told.
+    pub explored: Option<Explored>,
 }
 
 /// What a process is to do in a turn.
@@ -58,6 +61,8 @@ pub struct Allowance {
     pub time: Duration,
     /// Whether to estimate how much there is.
     pub forecast: Wanted,
+    /// Whether to tell what is left.
+    pub keep: bool,
 }
 
 /// How well something is to be estimated.
@@ -75,11 +80,34 @@ impl Native {
     /// Lets the process explore by itself for a turn. The last execution is known afterwards if it is worth telling. `None` if
     /// the process was lost, and with it what it had explored.
     pub fn explore(&mut self, search: &Search, allowance: &Allowance) -> Result<Option<Turn>, Failure> {
+        if !self.exploring {
+            self.prepare_search()?;
+        }
         self.ensure_process()?;
         if !self.exploring && !self.shared.write_known(&self.follower.known_since(0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
         self.take_turn_with(Job::EXPLORE, search, allowance)
+    }
+
+    /// Searches begin with this from now on, not with nothing: the rest of one that was begun elsewhere.
+    pub fn begin_with(&mut self, rest: Option<Order>) {
+        self.rest = rest;
+    }
+
+    /// Tells the process, which is about to begin a search, with what.
+    fn prepare_search(&mut self) -> Result<(), Failure> {
+        let Some(order) = self.rest.take() else {
+            self.shared.forget_fragment();
+            return Ok(());
+        };
+        let ready = self.take_over(&order);
+        let told = self.shared.write_fragment(&order.task.fragment);
+        self.rest = Some(order);
+        match ready {
+            Ok(()) if !told => Err(Failure::Refused("what is left to explore is too much to be told".into())),
+            ready => ready,
+        }
     }
 
     /// Gives the process a turn to explore.
@@ -111,6 +139,7 @@ impl Native {
         control.time.store(allowance.time.as_micros() as u64, Relaxed);
         control.before.store(allowance.before, Relaxed);
         control.forecast.store(allowance.forecast as u32, Relaxed);
+        control.keep.store(allowance.keep.into(), Relaxed);
         control.address.store(0, Relaxed);
         control.message_length.store(0, Relaxed);
         self.exploring = true;
@@ -175,6 +204,7 @@ impl Native {
         self.follower.adopt(&known).ok()?;
         let control = self.shared.control();
         let turn = Turn {
+            explored: if control.keep.load(Relaxed) != 0 { self.shared.read_explored() } else { None },
             summary: Summary {
                 executions: control.executions.load(Relaxed),
                 blocked: control.blocked.load(Relaxed),

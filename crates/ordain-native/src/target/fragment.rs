@@ -50,7 +50,7 @@ impl Native {
     }
 
     /// Takes over the names that the controller has, and what it knows of loops.
-    fn take_over(&mut self, order: &Order) -> Result<(), Failure> {
+    pub(super) fn take_over(&mut self, order: &Order) -> Result<(), Failure> {
         if !self.follower.arbiter.names_mut().agree(&order.births) {
             // Numbers mean something else in this process: it must begin anew.
             self.stop_exploring();

@@ -31,6 +31,11 @@ function exploredBar(run) {
   return h("div", { class: "explored" }, bar, h("p", {}, text));
 }
 
+function workersTold(workers) {
+  const again = workers.released > 0 ? `, ${count(workers.released)} given to another worker` : "";
+  return `${percent(workers.utilisation)} busy, ${plural(workers.fragments, "fragment")}${again}`;
+}
+
 function facts(run) {
   const rate = run.wall_seconds > 0 ? `${count(run.executions / run.wall_seconds)} / s` : "?";
   const began = new Date(run.began * 1000);
@@ -45,6 +50,7 @@ function facts(run) {
     ["Level", run.level, "operations that are visible"],
     ["Strategy", run.strategy],
     ["Mode", run.mode],
+    ["Workers", run.workers && count(run.workers.count), run.workers && workersTold(run.workers)],
     ["Began", Number.isNaN(began.getTime()) ? null : began.toISOString().replace("T", " ").replace(/\.\d+Z/, " UTC")],
     ["Ordain", run.ordain],
   ];

@@ -3,7 +3,7 @@
 
 use ordain_report::{
     Branch, Estimate, Frame, Hold, Kind, Object, Place, Race, RaceAccess, Run, Sample, Shrunk, Size, Step, Story,
-    Switch, Thread, Verdict, Waiter, Waiting,
+    Switch, Thread, Verdict, Waiter, Waiting, Workers,
 };
 
 /// Where the sources of the fixtures are.
@@ -270,6 +270,7 @@ pub fn verified() -> Run {
         estimate: None,
         wall_seconds: 1.25,
         cpu_seconds: 1.2,
+        workers: None,
         progress: vec![Sample { seconds: 1.0, executions: 100, findings: 0, estimate: None }],
         path: Vec::new(),
         findings: Vec::new(),
@@ -324,7 +325,8 @@ pub fn full() -> Run {
     story.outputs[1] = "warning\n".to_owned();
     story.usual_outputs = other.usual_outputs;
     story.shrunk = other.shrunk;
-    Run { findings: vec![story], verdict: Verdict::Finding, ..no_finding() }
+    let workers = Some(Workers { count: 4, utilisation: 0.9, fragments: 31, released: 1 });
+    Run { findings: vec![story], verdict: Verdict::Finding, workers, ..no_finding() }
 }
 
 /// Text that breaks careless writers.

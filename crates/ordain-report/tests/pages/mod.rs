@@ -2,7 +2,7 @@
 
 use ordain_report::{
     Branch, Estimate, Frame, Hold, Kind, Object, Place, Race, RaceAccess, Run, Sample, Shrunk, Size, Step, Story,
-    Switch, Thread, Verdict, Waiter, Waiting,
+    Switch, Thread, Verdict, Waiter, Waiting, Workers,
 };
 
 /// What someone who wants to break a report would call a thread.
@@ -373,6 +373,7 @@ pub(crate) fn run(findings: Vec<Story>) -> Run {
         estimate: estimate(5.875, 0.5),
         wall_seconds: 10.5,
         cpu_seconds: 19.25,
+        workers: Some(Workers { count: 2, utilisation: 0.97, fragments: 153, released: 1 }),
         progress: (0..40_u64)
             .map(|k| Sample {
                 seconds: k as f64 / 4.0,

@@ -2,14 +2,14 @@
 //!
 //! Every worker has its own executions and names; the thread of the check keeps the controller and confirms what workers notice.
 
-use super::{Check, DEFAULT_SAMPLES, MOST_FINDINGS, Noticed, Run, Watch, forecast};
+use super::{Check, DEFAULT_SAMPLES, MOST_FINDINGS, Noticed, Run, SHARED, Watch};
 use crate::record;
 use crate::replay;
 use crate::report::{Report, Verdict};
 use crate::rt::{self, Executor};
-use ordain_explore::estimate::{Effort, Foresight};
+use ordain_explore::estimate::{Effort, Estimate as Total, Forecast, Foresight};
 use ordain_explore::frontier::{
-    Accepted, Controller, Divisible, Done, Drive, Hire, Order, Pace, Signals, Worker, drive, explore_fragment,
+    Accepted, Controller, Divisible, Done, Drive, Explored, Hire, Order, Pace, Signals, Worker, drive, explore_fragment,
 };
 use ordain_explore::strategy::{Kind, Optimal};
 use ordain_explore::{Planned, Strategy as _, Summary, Target, search};
@@ -24,11 +24,9 @@ use std::time::{Duration, Instant};
 
 /// Executions that a sampler makes with one seed.
 const CHUNK: u64 = 256;
-/// A worker gives back what is left after this part of its time if others have nothing to do.
-const HUNGRY: u64 = 4;
-
-/// Why a program is explored by one worker.
-const SHARED: &str = "it uses locks or channels that were made outside";
+/// A worker gives back what is left after this part of its time, and soon, if others have nothing to do.
+const HUNGRY: u32 = 4;
+const SOON: Duration = Duration::from_millis(1);
 
 /// A check with several workers: made by [`Check::workers`].
 #[derive(Clone, Debug)]
@@ -104,9 +102,15 @@ impl Common<'_> {
     fn is_over(&self) -> bool {
         self.runs.fetch_add(1, Relaxed) + 1 >= self.most || self.deadline.is_some_and(|d| Instant::now() >= d)
     }
+
+    /// Whether no execution may be made any more.
+    fn is_spent(&self) -> bool {
+        self.runs.load(Relaxed) >= self.most || self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
 }
 
 /// What an execution of a worker showed: its threads are known by their places in the tree of births.
+#[derive(Default)]
 struct Heard {
     noticed: Option<(Noticed, Vec<Vec<u32>>)>,
     failing: u64,
@@ -145,7 +149,7 @@ impl<'a> Crew<'a> {
         mut explore: impl FnMut(&mut Watch<'_>, &mut dyn FnMut(&mut Watch<'_>) -> ControlFlow<()>) -> R,
     ) -> (R, Heard) {
         let found = RefCell::new(None);
-        let mut heard = Heard { noticed: None, failing: 0, spun: false };
+        let mut heard = Heard::default();
         let Self { executor, told, common, .. } = self;
         let mut watch = Watch { target: executor, races: Vec::new(), found: &found };
         let result = explore(&mut watch, &mut |target| {
@@ -172,6 +176,12 @@ impl Worker for Crew<'_> {
 
     fn explore(&mut self, order: &Order, signals: &Signals) -> Result<(Done, Heard), String> {
         let task = &order.task;
+        if self.common.is_spent() || signals.stop.load(Relaxed) {
+            // It is over, and only nobody has noticed yet.
+            let explored = Explored { loops: task.loops.clone(), ..Explored::default() };
+            let (names, births, summary) = (task.names, Vec::new(), Summary::default());
+            return Ok((Done { lease: task.lease, explored, names, births, summary }, Heard::default()));
+        }
         if !self.executor.take_over(&order.births) {
             self.executor = self.common.check.executor(self.common.program);
             if !self.executor.take_over(&order.births) {
@@ -183,7 +193,7 @@ impl Worker for Crew<'_> {
         }
         let Some(mut strategy) = self.strategy.take() else { return Err("the strategy cannot be divided".into()) };
         let (begun, slice) = (Instant::now(), Duration::from_micros(task.slice));
-        let patience = slice / HUNGRY as u32;
+        let patience = (slice / HUNGRY).min(SOON);
         let ((mut explored, summary), heard) = self.watch(|watch, look| {
             explore_fragment(watch, &mut *strategy, &task.fragment, &mut |target, _| {
                 let looked = look(target);
@@ -225,7 +235,7 @@ impl Run<'_> {
             return report;
         }
         if self.executor.shares_values() {
-            return self.explore(None);
+            return self.explore(None, None);
         }
         let deadline = check.max_time.map(|most| self.started + most);
         let common = Common { check, strategy, program, runs: AtomicU64::new(0), most, deadline };
@@ -234,21 +244,20 @@ impl Run<'_> {
                 let mut controller = Controller::new(rule, Pace::LOCAL);
                 if self.lead(&mut controller, &common, workers, &mut report).is_break() {
                     // Only now it showed that workers are in each other's way.
-                    return self.explore(None);
+                    return self.explore(None, None);
                 }
                 controller.total()
             }
             None => match self.sample(&common, workers, &mut report) {
                 Some(total) => total,
-                None => return self.explore(None),
+                None => return self.explore(None, None),
             },
         };
         (report.executions, report.blocked, report.steps) = (total.executions, total.blocked, total.steps);
         (report.threads, report.depth) = (total.threads, total.depth);
         let verified = total.exhausted && !strategy.samples();
         if verified {
-            let all = (total.executions as f64).ln();
-            report.estimate = Some(Estimate::from_ln(all, all, all, total.executions));
+            report.estimate = Some(Estimate::exact(total.executions));
         } else if report.findings.is_empty() && !strategy.samples() {
             self.look_from_the_beginning(&total, &mut report);
         }
@@ -275,12 +284,12 @@ impl Run<'_> {
         let hire = |number: usize| -> Hire<'_, Crew<'_>> { Box::new(move || Crew::new(common, number as u64)) };
         let crew = (0..workers).map(hire).collect();
         let (mut stop, mut lost) = (false, false);
-        drive(controller, crew, Duration::ZERO, Duration::from_millis(100), &mut |_, told| {
+        let labour = drive(controller, crew, Duration::ZERO, Duration::from_millis(100), &mut |_, told| {
             let accepted = !matches!(told, Drive::Result(..));
             match told {
                 // At the end others may have noticed something too.
-                Drive::Result(_, heard) if stop || lost => report.failing += heard.failing,
-                Drive::Result(_, heard) => stop |= self.hear(heard, report).is_break(),
+                Drive::Result(heard) if stop || lost => report.failing += heard.failing,
+                Drive::Result(heard) => stop |= self.hear(heard, report).is_break(),
                 // What has begun again may be found again.
                 Drive::Accepted(Accepted::Restarted) if report.findings.is_empty() => report.failing = 0,
                 Drive::Lost(..) => {
@@ -290,8 +299,14 @@ impl Run<'_> {
                 Drive::Accepted(_) | Drive::Tick => {}
             }
             // What the last result was about counts, so it is taken in before the end.
-            let over = common.runs.load(Relaxed) >= common.most || common.deadline.is_some_and(|d| Instant::now() >= d);
-            if accepted && (stop || over) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if accepted && (stop || common.is_spent()) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let division = controller.division();
+        report.crew = Some(ordain_report::Workers {
+            count: workers,
+            utilisation: labour.share(),
+            fragments: division.results,
+            released: division.released,
         });
         if lost { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -362,20 +377,37 @@ impl Run<'_> {
     fn look_from_the_beginning(&mut self, total: &Summary, report: &mut Report) {
         let found = RefCell::new(None);
         let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
-        let mut strategy = Optimal::default();
-        let Some(mut plan) = strategy.plan() else { return };
-        watch.run(&mut plan);
-        strategy.learn(watch.execution());
-        let mut one = Summary { executions: 1, ..Summary::default() };
         let effort = Effort::at_the_end(total.executions, total.steps);
-        forecast(&mut Foresight::default(), &mut watch, &mut strategy, &mut one, effort, report);
         // Every second execution of a portfolio is a sample.
         let done = if self.strategy == Kind::Portfolio { total.executions.div_ceil(2) } else { total.executions };
-        report.estimate = report.estimate.map(|e| e.with_done(done));
+        if let Some(e) = forecast_from_the_beginning(&mut Foresight::default(), &mut watch, effort) {
+            report.estimate = Some(Estimate::from_ln(e.ln, e.low, e.high, e.done).with_done(done));
+        }
         if let Some(noticed) = found.into_inner() {
             report.failing += 1;
             let finding = self.confirm(noticed, 1);
             report.findings.push(finding);
         }
+    }
+}
+
+/// Estimates how much there is in all, for whoever knows a part only. It ends early if it meets something worth telling.
+pub(super) fn forecast_from_the_beginning(
+    foresight: &mut Foresight,
+    watch: &mut Watch<'_>,
+    effort: Effort,
+) -> Option<Total> {
+    let mut strategy = Optimal::default();
+    watch.run(&mut strategy.plan()?);
+    let found = watch.found;
+    if found.borrow().is_some() || watch.execution().learned {
+        return None;
+    }
+    strategy.learn(watch.execution());
+    let mut look =
+        |_: &mut Watch<'_>| if found.borrow().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    match foresight.forecast(watch, &mut strategy, 1, effort, &mut look) {
+        Forecast::Estimate(estimate) => estimate,
+        Forecast::Restarted | Forecast::Broken => None,
     }
 }

@@ -1,0 +1,89 @@
+//! A search that one process explores from its beginning to its end, of which is kept what is left.
+
+use super::Problem;
+use super::checkpoint::Checkpoint;
+use super::run::{Explored, Run};
+use crate::target::{Allowance, Wanted};
+use ordain_explore::frontier::{self, Controller, Order, Rule};
+use ordain_explore::{Coverage, Summary, Target as _};
+use ordain_report::checkpoint::Rhythm;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What is kept.
+pub(super) struct Keeping {
+    rule: Rule,
+    /// Time that the search took in earlier runs.
+    before: Duration,
+    pub(super) rhythm: Rhythm,
+    /// What was done in what is kept.
+    pub(super) total: Summary,
+}
+
+impl Run<'_> {
+    /// Explores with one process, from what was kept on. `None` if the process cannot do that by itself.
+    pub(super) fn search_whole(&mut self, kept: Option<Checkpoint>) -> Result<Option<Explored>, Problem> {
+        let Some(rule) = self.kind().rule().filter(|_| self.is_keepable()) else {
+            return self.search_inside(Summary::default(), None);
+        };
+        let mut keeping =
+            Keeping { rule, before: Duration::ZERO, rhythm: Rhythm::default(), total: Summary::default() };
+        if let Some(Checkpoint { mut controller, elapsed, .. }) = kept {
+            controller.take_over();
+            (keeping.before, keeping.total) = (elapsed, controller.total());
+            self.observer.resumed(keeping.total.executions);
+            if controller.is_finished() {
+                return Ok(Some((keeping.total, Some(Coverage::Everything), None)));
+            }
+            if !self.findings.is_empty() && !self.check.keep_going {
+                return Ok(Some((keeping.total, None, None)));
+            }
+            self.begin_with(&mut controller);
+        }
+        let explored = self.search_inside(Summary::default(), Some(&mut keeping))?;
+        let over = !self.findings.is_empty() && !self.check.keep_going && !self.interrupted;
+        if let Some((total, None, None)) = explored
+            && !over
+        {
+            self.keep_the_last(&mut keeping, &total)?;
+        }
+        if explored.is_none() {
+            self.native.begin_with(None);
+        }
+        Ok(explored)
+    }
+
+    /// Keeps what is left after some executions; `false` if that is not possible.
+    pub(super) fn keep_whole(&mut self, keeping: &mut Keeping, explored: frontier::Explored, total: &Summary) -> bool {
+        if total.steps == keeping.total.steps {
+            return true;
+        }
+        let begin = Instant::now();
+        let Some(mut controller) = Controller::undivided(keeping.rule, explored, self.native.names(), *total) else {
+            self.note_once("what is left of the search could not be kept: it makes no sense".into());
+            return false;
+        };
+        let kept = self.keep_search(&controller, keeping.before);
+        self.begin_with(&mut controller);
+        keeping.total = *total;
+        keeping.rhythm.note(begin);
+        kept
+    }
+
+    /// Keeps what is left at the end.
+    fn keep_the_last(&mut self, keeping: &mut Keeping, total: &Summary) -> Result<(), Problem> {
+        let (time, forecast) = (Duration::ZERO, Wanted::No);
+        let allowance = Allowance { before: total.executions, executions: 0, time, forecast, keep: true };
+        let turn = self.native.explore(&self.job(), &allowance)?;
+        if let Some(explored) = turn.and_then(|turn| turn.explored) {
+            self.resumable = self.keep_whole(keeping, explored, total);
+        }
+        Ok(())
+    }
+
+    /// A process that is lost goes on from there.
+    fn begin_with(&mut self, controller: &mut Controller) {
+        let rest = controller.whole().map(|(task, births)| Order { task, births: Arc::new(births) });
+        self.native.begin_with(rest);
+    }
+}
