@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         }
         ["simulate"] => simulate_all(None),
         ["simulate", docs] => simulate_all(Some(Path::new(docs))),
+        ["once", workers, strategy, program, size] => measure::once(workers, strategy, program, size),
         ["try", workers, workload, least] => try_one(workers, workload, least),
         _ => {
             eprintln!("usage: ordain-scaling measure [ORDAIN PROGRAM DOCS] | simulate [DOCS]");

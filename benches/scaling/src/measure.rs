@@ -1,7 +1,7 @@
 //! Two real workers on this machine.
 
 use crate::{clock, programs, table};
-use ordain::{Check, Strategy, Verdict};
+use ordain::{Check, Report, Strategy, Verdict};
 use ordain_explore::Target;
 use ordain_explore::frontier::{Controller, Divisible, Done, Pace, Rule, explore_fragment};
 use ordain_explore::strategy::{Optimal, Source};
@@ -29,11 +29,15 @@ fn timed(explore: impl FnOnce() -> u64, expected: u64) -> Cost {
 }
 
 fn check(workers: usize, strategy: Strategy, program: (&'static str, usize)) -> u64 {
+    run(workers, strategy, program).executions
+}
+
+fn run(workers: usize, strategy: Strategy, program: (&'static str, usize)) -> Report {
     let check = Check::new().strategy(strategy).schedule_directory(None);
     let body = move || programs::run(program.0, &[program.1]);
     let report = if workers == 1 { check.run(body) } else { check.workers(workers).run(body) };
     assert_eq!(report.verdict, Verdict::Verified, "{report}");
-    report.executions
+    report
 }
 
 /// One worker that gets its fragments from a controller, on the same thread.
@@ -133,4 +137,22 @@ pub(crate) fn measure(programs: Option<(&Path, &Path)>) -> io::Result<String> {
         2,
         &rows,
     ))
+}
+
+/// One search over and over, for profiling.
+pub(crate) fn once(workers: &str, strategy: &str, program: &str, size: &str) -> io::Result<()> {
+    let number = |text: &str| text.parse::<usize>().map_err(io::Error::other);
+    let strategy = if strategy == "source" { Strategy::Source } else { Strategy::Optimal };
+    let (workers, program) = (number(workers)?, (program.to_string().leak() as &'static str, number(size)?));
+    let mut crew = None;
+    let mut costs = Vec::new();
+    for _ in 0..TIMES {
+        let (wall, cpu) = (Instant::now(), clock::process());
+        let report = run(workers, strategy, program);
+        costs.push((wall.elapsed(), clock::process() - cpu));
+        crew = format!("{report:?}").split("crew: ").nth(1).map(|c| c[..c.len().min(110)].to_string());
+    }
+    println!("{crew:?}");
+    println!("{:.1} ms wall, {:.1} ms cpu", 1e3 * median(&costs, |c| c.0), 1e3 * median(&costs, |c| c.1));
+    Ok(())
 }

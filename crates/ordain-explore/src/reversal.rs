@@ -24,6 +24,7 @@ use ordain_model::{
 };
 
 /// A sequence that begins another class: events of the execution, in their order, and an operation at its new place.
+#[derive(Clone, Copy)]
 pub(crate) struct Sequence<'a> {
     pub(crate) execution: &'a Execution,
     /// Numbers of events.

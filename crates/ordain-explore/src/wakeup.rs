@@ -31,18 +31,15 @@ impl Sleeper {
     }
 }
 
-/// Whether `transition` can come first in an execution that begins with `sequence`, extended if need be. `gone` marks items
-/// to pass over. Gives the place of the transition in the sequence, or its length.
-pub(crate) fn weak_initial(
+/// Whether `transition` can come first in an execution that begins with the items of `sequence` that are left, extended if need be.
+/// Gives its place in the sequence, or the sequence's length.
+fn weak_initial(
     transition: Transition,
     footprint: &[Access],
     sequence: &impl Items,
-    gone: &[bool],
+    left: impl Iterator<Item = usize>,
 ) -> Option<usize> {
-    for i in 0..sequence.len() {
-        if gone.get(i).copied().unwrap_or(false) {
-            continue;
-        }
+    for i in left {
         let (other, other_footprint) = sequence.item(i);
         if other.thread == transition.thread {
             return (other == transition).then_some(i);
@@ -54,9 +51,53 @@ pub(crate) fn weak_initial(
     Some(sequence.len())
 }
 
+/// What is left of a sequence on its way through a tree.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Left {
+    gone: Vec<bool>,
+    /// Everything before this place is gone.
+    first: usize,
+}
+
+impl Left {
+    /// All of a sequence is left.
+    pub(crate) fn reset(&mut self, len: usize) {
+        self.gone.clear();
+        self.gone.resize(len, false);
+        self.first = 0;
+    }
+
+    /// The places that are left, in order.
+    pub(crate) fn places(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        self.gone[self.first..].iter().enumerate().filter(|(_, gone)| !**gone).map(|(i, _)| self.first + i)
+    }
+
+    /// A place was passed; the length of the sequence is none.
+    pub(crate) fn pass(&mut self, place: usize) {
+        if let Some(gone) = self.gone.get_mut(place) {
+            *gone = true;
+        }
+        // Mostly a tree has the items in the same order.
+        while self.gone.get(self.first).copied().unwrap_or(false) {
+            self.first += 1;
+        }
+    }
+
+    /// Whether a transition can come first in an execution that begins with what is left. Gives its place, or the sequence's length.
+    #[inline]
+    pub(crate) fn begins_with(
+        &self,
+        transition: Transition,
+        footprint: &[Access],
+        sequence: &impl Items,
+    ) -> Option<usize> {
+        weak_initial(transition, footprint, sequence, self.places())
+    }
+}
+
 /// Whether a sleeper covers the sequence.
 pub(crate) fn is_covered(sleep: &[Sleeper], sequence: &impl Items) -> bool {
-    sleep.iter().any(|s| weak_initial(s.transition, &s.footprint, sequence, &[]).is_some())
+    sleep.iter().any(|s| weak_initial(s.transition, &s.footprint, sequence, 0..sequence.len()).is_some())
 }
 
 /// A list of trees: the first child of a state, if any.
@@ -90,7 +131,7 @@ pub(crate) struct Taken {
 pub(crate) struct Trees {
     nodes: Vec<Node>,
     free: Vec<Head>,
-    gone: Vec<bool>,
+    left: Left,
 }
 
 /// Where a sequence leads in a tree.
@@ -104,18 +145,16 @@ enum Walked {
 }
 
 impl Trees {
-    /// Goes as far as the sequence and the tree agree; `gone` marks the items on the way.
-    fn walk(&self, root: Head, sequence: &impl Items, gone: &mut Vec<bool>) -> Walked {
-        gone.clear();
-        gone.resize(sequence.len(), false);
-        let mut left = sequence.len();
+    /// Goes as far as the sequence and the tree agree; tells what is left then.
+    fn walk(&self, root: Head, sequence: &impl Items, left: &mut Left) -> Walked {
+        left.reset(sequence.len());
         let mut parent = NO_TREE;
         'walk: loop {
             let mut previous = NO_TREE;
             let mut at = if parent == NO_TREE { root } else { self.nodes[parent as usize].child };
             while at != NO_TREE {
                 let node = &self.nodes[at as usize];
-                if let Some(place) = weak_initial(node.transition, &node.footprint, sequence, gone) {
+                if let Some(place) = left.begins_with(node.transition, &node.footprint, sequence) {
                     if node.part == Part::Elsewhere {
                         // What is there is not known here.
                         return Walked::Unknown;
@@ -123,35 +162,32 @@ impl Trees {
                     if node.child == NO_TREE || node.part == Part::Root {
                         return Walked::Covered;
                     }
-                    if place < sequence.len() {
-                        gone[place] = true;
-                        left -= 1;
-                    }
+                    left.pass(place);
                     parent = at;
                     continue 'walk;
                 }
                 previous = at;
                 at = node.sibling;
             }
-            return if left == 0 { Walked::Covered } else { Walked::End(parent, previous) };
+            return if left.places().next().is_none() { Walked::Covered } else { Walked::End(parent, previous) };
         }
     }
 
     /// Whether the tree covers a sequence, as far as is known here.
     pub(crate) fn covers(&mut self, root: Head, sequence: &impl Items) -> bool {
-        let mut gone = core::mem::take(&mut self.gone);
-        let walked = self.walk(root, sequence, &mut gone);
-        self.gone = gone;
+        let mut left = core::mem::take(&mut self.left);
+        let walked = self.walk(root, sequence, &mut left);
+        self.left = left;
         matches!(walked, Walked::Covered)
     }
 
     /// Inserts a sequence; false if the tree covers it already.
     pub(crate) fn insert(&mut self, root: &mut Head, sequence: &impl Items) -> bool {
-        let mut gone = core::mem::take(&mut self.gone);
-        let inserted = match self.walk(*root, sequence, &mut gone) {
+        let mut left = core::mem::take(&mut self.left);
+        let inserted = match self.walk(*root, sequence, &mut left) {
             Walked::Covered | Walked::Unknown => false,
             Walked::End(parent, previous) => {
-                let chain = self.chain(sequence, &gone);
+                let chain = self.chain(sequence, &left);
                 match (previous, parent) {
                     (NO_TREE, NO_TREE) => *root = chain,
                     (NO_TREE, parent) => self.nodes[parent as usize].child = chain,
@@ -160,7 +196,7 @@ impl Trees {
                 true
             }
         };
-        self.gone = gone;
+        self.left = left;
         inserted
     }
 
@@ -177,10 +213,10 @@ impl Trees {
         }
     }
 
-    /// Makes a chain of nodes from the items that are not gone.
-    fn chain(&mut self, sequence: &impl Items, gone: &[bool]) -> Head {
+    /// Makes a chain of nodes from the items that are left.
+    fn chain(&mut self, sequence: &impl Items, left: &Left) -> Head {
         let mut head = NO_TREE;
-        for i in (0..sequence.len()).rev().filter(|&i| !gone[i]) {
+        for i in left.places().rev() {
             let (transition, footprint) = sequence.item(i);
             let (op, footprint) = (Some(sequence.op(i)), Footprint::from_slice(footprint));
             head = self.push(Node { transition, op, footprint, part: Part::Inner, child: head, sibling: NO_TREE });

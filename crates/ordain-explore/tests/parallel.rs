@@ -5,7 +5,9 @@
 mod common;
 
 use common::{I, Interpreter, Program, explore, random};
-use ordain_explore::frontier::{Accepted, Controller, Divisible, Done, Explored, Pace, Rule, Task, explore_fragment};
+use ordain_explore::frontier::{
+    Accepted, Controller, Desk, Divisible, Done, Explored, Line, Pace, Rule, Task, explore_connected, explore_fragment,
+};
 use ordain_explore::strategy::{Kind, Optimal, Source};
 use ordain_explore::{Class, Summary, Target, class_of, search};
 use ordain_model::{End, Named};
@@ -58,8 +60,8 @@ fn strategy(rule: Rule) -> Box<dyn Divisible> {
 struct Simulated(Interpreter);
 
 impl Simulated {
-    /// Explores a fragment for so many executions at most.
-    fn work(&mut self, rule: Rule, task: &Task, births: &[Named], most: u64) -> Message {
+    /// Explores a fragment for so many executions at most. With a line it tells at once what is to be done elsewhere.
+    fn work(&mut self, rule: Rule, task: &Task, births: &[Named], most: u64, line: Option<Line>) -> Message {
         if !self.0.arbiter.names_mut().agree(births) {
             self.0 = Interpreter::new(self.0.program.clone());
             assert!(self.0.arbiter.names_mut().agree(births), "names can be taken over at the beginning");
@@ -68,18 +70,22 @@ impl Simulated {
             self.0.arbiter.know_long_loop(*site);
         }
         let mut classes = Vec::new();
-        let (mut explored, summary) =
-            explore_fragment(&mut self.0, &mut *strategy(rule), &task.fragment, &mut |target, summary| {
-                let execution = target.execution();
-                if let End::Diverged(divergence) = &execution.end {
-                    panic!("diverged: {divergence:?}");
-                }
-                if !matches!(execution.end, End::Cut) {
-                    classes.push(class_of(execution));
-                }
-                let over = summary.executions + summary.blocked >= most;
-                if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
+        let mut observe = |target: &mut Interpreter, summary: &Summary| {
+            let execution = target.execution();
+            if let End::Diverged(divergence) = &execution.end {
+                panic!("diverged: {divergence:?}");
+            }
+            if !matches!(execution.end, End::Cut) {
+                classes.push(class_of(execution));
+            }
+            let over = summary.executions + summary.blocked >= most;
+            if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let (target, mut strategy) = (&mut self.0, strategy(rule));
+        let (mut explored, summary) = match line {
+            Some(line) => explore_connected(target, &mut *strategy, &task.fragment, line, &mut observe),
+            None => explore_fragment(target, &mut *strategy, &task.fragment, &mut observe),
+        };
         explored.loops = self.0.arbiter.long_loops().to_vec();
         let births = self.0.arbiter.names().births(task.names).collect();
         Message { done: Done { lease: task.lease, explored, names: task.names, births, summary }, classes }
@@ -93,33 +99,34 @@ struct Divided {
     blocked: u64,
 }
 
-/// Explores a program with simulated workers.
-fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided {
+/// Explores a program with simulated workers; `connected` ones reach the controller while they explore.
+fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather, connected: bool) -> Divided {
     let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 77);
     let workers = 1 + rng.below(5) as usize;
     let most = [1, 2, 5, 1000][rng.below(4) as usize];
     let mut fleet: Vec<Simulated> = (0..workers).map(|_| Simulated(Interpreter::new(program.clone()))).collect();
-    let mut controller = Controller::new(rule, Pace::LOCAL);
+    let desk = Desk::new(Controller::new(rule, Pace::LOCAL));
     let mut assigned: Vec<(Task, Vec<Named>)> = Vec::new();
     let mut messages: Vec<Message> = Vec::new();
     let mut lost: Vec<u64> = Vec::new();
     let mut divided = Divided::default();
     let mut kept: Option<(Vec<u8>, Divided)> = None;
     for _ in 0..2_000_000 {
+        let mut controller = desk.lock();
         if controller.is_finished() {
             divided.blocked = controller.total().blocked;
             return divided;
         }
         if rng.chance(weather.forgets) {
             if let Some((bytes, then)) = &kept {
-                controller = postcard::from_bytes(bytes).expect("what was kept");
+                *controller = postcard::from_bytes(bytes).expect("what was kept");
                 assert!(controller.is_intact(), "what was kept fits together");
                 controller.take_over();
                 divided = then.clone();
-                kept = Some((postcard::to_allocvec(&controller).expect("bytes"), divided.clone()));
+                kept = Some((postcard::to_allocvec(&*controller).expect("bytes"), divided.clone()));
             }
         } else if rng.chance(weather.forgets) {
-            kept = Some((postcard::to_allocvec(&controller).expect("bytes"), divided.clone()));
+            kept = Some((postcard::to_allocvec(&*controller).expect("bytes"), divided.clone()));
         }
         match rng.below(4) {
             0 if assigned.len() < workers => {
@@ -133,7 +140,9 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided
                     lost.push(task.lease);
                 } else {
                     let (worker, most) = (rng.below(workers as u64) as usize, 1 + rng.below(most));
-                    messages.push(fleet[worker].work(rule, &task, &births, most));
+                    drop(controller);
+                    let line = connected.then(|| desk.line(&task));
+                    messages.push(fleet[worker].work(rule, &task, &births, most, line));
                 }
             }
             2 if !messages.is_empty() => {
@@ -162,7 +171,7 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather) -> Divided
             _ => {}
         }
     }
-    panic!("the search does not come to an end: {workers} workers, {:?}", controller.division());
+    panic!("the search does not come to an end: {workers} workers, {:?}", desk.lock().division());
 }
 
 /// Explores a program with one worker that dies again and again, and goes on with what was kept of its search. Gives executions in all, too.
@@ -235,8 +244,9 @@ fn check(program: &Program, seed: u64) -> Option<Result<(), String>> {
         let weather = if seed.is_multiple_of(2) { FINE } else { FOUL };
         let kind = if rule == Rule::Optimal { Kind::Optimal } else { Kind::Source };
         let (interrupted, _) = interrupt(program, kind, seed);
-        let divided = divide(program, rule, seed, weather);
-        for (how, other) in [("divided", &divided), ("interrupted", &interrupted)] {
+        let divided = divide(program, rule, seed, weather, false);
+        let connected = divide(program, rule, seed, weather, true);
+        for (how, other) in [("divided", &divided), ("connected", &connected), ("interrupted", &interrupted)] {
             let missed = whole.classes.keys().filter(|c| !other.classes.contains_key(c)).count();
             let invented = other.classes.keys().filter(|c| !whole.classes.contains_key(c)).count();
             // What a crashing step touches is not foreseen, so a class may be met twice, divided or not.
@@ -253,7 +263,7 @@ fn check(program: &Program, seed: u64) -> Option<Result<(), String>> {
         if rule == Rule::Optimal && !crashes && executions != wanted {
             return Some(Err(format!("portfolio: {executions} executions, not {wanted}, when it is interrupted")));
         }
-        if rule == Rule::Optimal && divided.blocked + interrupted.blocked > 0 {
+        if rule == Rule::Optimal && divided.blocked + connected.blocked + interrupted.blocked > 0 {
             return Some(Err("optimal: a run was blocked by sleep sets".into()));
         }
     }

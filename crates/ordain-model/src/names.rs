@@ -333,7 +333,7 @@ impl Names {
     }
 
     /// How many threads were named before the object of that number.
-    pub(crate) fn threads_before(&self, number: usize) -> usize {
+    pub fn threads_before(&self, number: usize) -> usize {
         self.threads.partition_point(|t| t.object.index() < number)
     }
 

@@ -490,12 +490,15 @@ impl Operation {
 
     /// Whether everything that the operation is about has a name: for operations that come from elsewhere.
     pub fn is_known(&self, names: &crate::names::Names) -> bool {
-        let (mut threads, mut objects) = (true, true);
+        self.is_within(names.thread_count(), names.object_count())
+    }
+
+    /// Whether it is about nothing but the first so many threads and objects.
+    pub fn is_within(&self, threads: usize, objects: usize) -> bool {
+        let mut within = (true, true);
         let mut op = *self;
-        op.each_number(&mut |t| threads &= t.index() < names.thread_count(), &mut |o| {
-            objects &= o.index() < names.object_count();
-        });
-        threads && objects
+        op.each_number(&mut |t| within.0 &= t.index() < threads, &mut |o| within.1 &= o.index() < objects);
+        within.0 && within.1
     }
 
     /// Calls `thread` and `object` with each number of a thread or object in it, which they may change.

@@ -6,6 +6,8 @@
 
 use super::{Accepted, Explored, Found, Fragment, Frontier, Item, Rule, Twig};
 use crate::search::Summary;
+#[cfg(feature = "std")]
+use crate::wakeup::Items;
 use alloc::vec::Vec;
 use ordain_model::{Access, Lexicon, Named, Names, Operation, Renaming, Site, Transition};
 
@@ -187,6 +189,27 @@ impl Controller {
     fn appetite(&self) -> usize {
         let made = usize::try_from(self.last).unwrap_or(usize::MAX);
         made.saturating_mul(4).max(FEWEST)
+    }
+
+    /// How many threads are among so many names.
+    #[cfg(feature = "std")]
+    pub(super) fn threads_before(&self, names: usize) -> usize {
+        self.lexicon.names().threads_before(names)
+    }
+
+    /// What is left, for workers of the same process.
+    #[cfg(feature = "std")]
+    pub(super) fn frontier(&self) -> &Frontier {
+        &self.frontier
+    }
+
+    /// Takes in at once what the worker of a lease found to be done in a state: see [`Frontier::add`].
+    #[cfg(feature = "std")]
+    pub(super) fn tell(&mut self, lease: u64, taken: u32, items: &impl Items) {
+        // If nobody has the lease, what the worker explores is not counted either.
+        if self.frontier.has_lease(lease) {
+            self.frontier.add(taken, items);
+        }
     }
 
     /// Takes in what a worker has done.

@@ -1,6 +1,6 @@
 //! Drives a controller with workers on threads of this process: each has its thread, and the caller's thread keeps the controller.
 
-use super::{Accepted, Controller, Done, Task};
+use super::{Accepted, Controller, Desk, Done, Task};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -28,6 +28,8 @@ pub struct Signals {
     pub stop: AtomicBool,
     /// How many have nothing to do: give back what is left soon.
     pub hungry: AtomicUsize,
+    /// Where the controller is, if it is in the same process.
+    pub desk: Option<Desk>,
 }
 
 /// Explores fragments.
@@ -57,7 +59,7 @@ pub type Hire<'a, W> = Box<dyn FnOnce() -> W + Send + 'a>;
 type Told<E> = (usize, u64, Duration, Result<(Done, E), String>);
 
 /// Hears how it goes, and may break off.
-pub type Hear<'a, E> = dyn FnMut(&mut Controller, Drive<E>) -> ControlFlow<()> + 'a;
+pub type Hear<'a, E> = dyn FnMut(&Desk, Drive<E>) -> ControlFlow<()> + 'a;
 
 /// How much of their time workers had something to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,16 +78,17 @@ impl Labour {
 }
 
 /// Lets workers explore until nothing is left or `hear` breaks off; then what they are doing is brought home. The search has gone on before for `before`.
-/// Tells how busy they were.
+/// Gives the controller back, and how busy they were.
 pub fn drive<W: Worker>(
-    controller: &mut Controller,
+    controller: Controller,
     workers: Vec<Hire<'_, W>>,
     before: Duration,
     tick: Duration,
     hear: &mut Hear<'_, W::Extra>,
-) -> Labour {
+) -> (Controller, Labour) {
     let count = workers.len() as u32;
-    let signals = Signals::default();
+    let desk = Desk::new(controller);
+    let signals = Signals { desk: Some(desk.clone()), ..Signals::default() };
     let started = Instant::now();
     let mut busy = Duration::ZERO;
     std::thread::scope(|scope| {
@@ -101,17 +104,19 @@ pub fn drive<W: Worker>(
             })
             .collect();
         drop(tell);
-        busy = lead(controller, &orders, &told, &signals, before, tick, hear);
+        busy = lead(&desk, &orders, &told, &signals, before, tick, hear);
         signals.stop.store(true, Relaxed);
         drop(orders);
         while let Ok((_, lease, took, result)) = told.recv() {
             busy += took;
             // It is over already.
-            let _ = bring_home(controller, lease, result, hear);
+            let _ = bring_home(&desk, lease, result, hear);
         }
     });
+    drop(signals);
+    let mut controller = desk.close().expect("the workers are gone");
     controller.release_all();
-    Labour { busy, available: started.elapsed() * count }
+    (controller, Labour { busy, available: started.elapsed() * count })
 }
 
 /// What the thread of a worker does.
@@ -145,7 +150,7 @@ fn work<W: Worker>(
 
 /// Gives out tasks and hears of results; tells how long workers were busy with those.
 fn lead<E>(
-    controller: &mut Controller,
+    desk: &Desk,
     orders: &[Sender<Order>],
     told: &Receiver<Told<E>>,
     signals: &Signals,
@@ -157,20 +162,22 @@ fn lead<E>(
     let started = Instant::now();
     let mut ticked = started;
     let mut idle: Vec<usize> = (0..orders.len()).rev().collect();
-    let mut births = Arc::new(controller.births(0));
+    let mut births = Arc::new(desk.lock().births(0));
     // Gives a worker something to do; false if there is nothing.
-    let mut give = |controller: &mut Controller, worker: usize, idle: usize| {
+    let mut give = |worker: usize, idle: usize| {
         let elapsed = (before + started.elapsed()).as_micros() as u64;
+        let mut controller = desk.lock();
         let Some(task) = controller.assign(idle, orders.len(), elapsed) else { return false };
         if births.len() != task.names {
             births = Arc::new(controller.births(0));
         }
+        drop(controller);
         // Who is given something waits for it: of those that panic is heard before.
         orders[worker].send(Order { task, births: births.clone() }).is_ok()
     };
     loop {
         while let Some(worker) = idle.last().copied() {
-            if !give(controller, worker, idle.len()) {
+            if !give(worker, idle.len()) {
                 break;
             }
             idle.pop();
@@ -190,16 +197,16 @@ fn lead<E>(
             busy += took;
             // First it gets something else to do: taking in what it has done may last.
             let panicked = signals.stop.load(Relaxed);
-            if panicked || !give(controller, worker, idle.len() + 1) {
+            if panicked || !give(worker, idle.len() + 1) {
                 idle.push(worker);
             }
-            if bring_home(controller, lease, result, hear).is_break() || panicked {
+            if bring_home(desk, lease, result, hear).is_break() || panicked {
                 return busy;
             }
         }
         if ticked.elapsed() >= tick {
             ticked = Instant::now();
-            if hear(controller, Drive::Tick).is_break() {
+            if hear(desk, Drive::Tick).is_break() {
                 return busy;
             }
         }
@@ -208,21 +215,21 @@ fn lead<E>(
 
 /// Takes in what a worker has done, or that it was lost.
 fn bring_home<E>(
-    controller: &mut Controller,
+    desk: &Desk,
     lease: u64,
     result: Result<(Done, E), String>,
     hear: &mut Hear<'_, E>,
 ) -> ControlFlow<()> {
     match result {
         Ok((done, extra)) => {
-            let over = hear(controller, Drive::Result(extra));
-            let accepted = controller.accept(done);
-            let over_now = hear(controller, Drive::Accepted(accepted));
+            let over = hear(desk, Drive::Result(extra));
+            let accepted = desk.lock().accept(done);
+            let over_now = hear(desk, Drive::Accepted(accepted));
             if over.is_break() { over } else { over_now }
         }
         Err(why) => {
-            controller.release(lease);
-            hear(controller, Drive::Lost(why))
+            desk.lock().release(lease);
+            hear(desk, Drive::Lost(why))
         }
     }
 }
@@ -245,8 +252,8 @@ mod tests {
     #[test]
     #[should_panic(expected = "a scoped thread panicked")]
     fn nobody_waits_for_a_worker_that_panics() {
-        let mut controller = Controller::new(Rule::Optimal, Pace::LOCAL);
+        let controller = Controller::new(Rule::Optimal, Pace::LOCAL);
         let crew = (0..3).map(|_| -> Hire<'_, Panics> { Box::new(|| Panics) }).collect();
-        drive(&mut controller, crew, Duration::ZERO, Duration::from_millis(10), &mut |_, _| ControlFlow::Continue(()));
+        drive(controller, crew, Duration::ZERO, Duration::from_millis(10), &mut |_, _| ControlFlow::Continue(()));
     }
 }

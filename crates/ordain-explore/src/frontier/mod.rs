@@ -11,10 +11,14 @@
 
 mod controller;
 #[cfg(feature = "std")]
+mod desk;
+#[cfg(feature = "std")]
 mod drive;
 mod tree;
 
 pub use controller::{Controller, Division, Done, Pace, Task};
+#[cfg(feature = "std")]
+pub use desk::{Desk, Line};
 #[cfg(feature = "std")]
 pub use drive::{Drive, Hear, Hire, Labour, Order, Signals, Worker, drive};
 pub use tree::{Accepted, Assignment, Frontier, Rule};
@@ -113,6 +117,28 @@ pub fn explore_fragment<T: Target>(
     observe: &mut dyn FnMut(&mut T, &Summary) -> ControlFlow<()>,
 ) -> (Explored, Summary) {
     strategy.load(fragment);
+    explore_loaded(target, strategy, observe)
+}
+
+/// The same, for a worker that tells at once what is to be done elsewhere.
+#[cfg(feature = "std")]
+pub fn explore_connected<T: Target>(
+    target: &mut T,
+    strategy: &mut dyn Divisible,
+    fragment: &Fragment,
+    line: Line,
+    observe: &mut dyn FnMut(&mut T, &Summary) -> ControlFlow<()>,
+) -> (Explored, Summary) {
+    strategy.load(fragment);
+    strategy.connect(line);
+    explore_loaded(target, strategy, observe)
+}
+
+fn explore_loaded<T: Target>(
+    target: &mut T,
+    strategy: &mut dyn Divisible,
+    observe: &mut dyn FnMut(&mut T, &Summary) -> ControlFlow<()>,
+) -> (Explored, Summary) {
     let mut restarted = false;
     let summary = search(target, strategy, &mut |target, summary| {
         restarted = summary.restarted;
@@ -129,6 +155,9 @@ pub fn explore_fragment<T: Target>(
 pub trait Divisible: Strategy {
     /// Forgets everything and begins with a fragment.
     fn load(&mut self, fragment: &Fragment);
+    /// From now on tells at once what is to be done in states that others share, until another fragment is loaded or this one is given back.
+    #[cfg(feature = "std")]
+    fn connect(&mut self, line: Line);
     /// Tells what has become of the fragment, and can go on with it. Which loops are long is not told.
     fn unload(&mut self) -> Explored;
     /// What was loaded is the rest of a search that has made so many executions: samples that come with it go on from there.

@@ -1,11 +1,13 @@
 //! The frontier: the tree of what is planned, who has which part of it, and what is done.
 
+mod add;
+
 use super::{Explored, Found, Fragment, Item, Part, Twig};
-use crate::wakeup::{Items, weak_initial};
+use crate::wakeup::Left;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
-use ordain_model::{Access, Footprint, Operation, Site, ThreadId, Transition};
+use ordain_model::{Footprint, Operation, Site, ThreadId, Transition};
 
 /// How what was found is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +46,11 @@ struct Node {
     parent: u32,
     /// How many transitions come before the state after it.
     depth: u32,
-    children: Vec<u32>,
+    /// The first and the last way from the state.
+    first: u32,
+    last: u32,
+    /// The way that comes after this one from the same state.
+    next: u32,
     /// Leaves that wait, behind it and itself.
     waiting: u32,
     /// What is left behind a leaf that was begun.
@@ -88,20 +94,9 @@ pub struct Frontier {
     /// Most nodes at a time.
     most: usize,
     restarts: u32,
-}
-
-impl Items for &[Item] {
-    fn len(&self) -> usize {
-        <[Item]>::len(self)
-    }
-
-    fn item(&self, i: usize) -> (Transition, &[Access]) {
-        (self[i].transition, &self[i].footprint)
-    }
-
-    fn op(&self, i: usize) -> Operation {
-        self[i].op
-    }
+    /// Scratch memory.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    left: Left,
 }
 
 /// What came of accepting a result.
@@ -133,6 +128,7 @@ impl Frontier {
             pruned: 0,
             most: 1,
             restarts: 0,
+            left: Left::default(),
         };
         frontier.plant();
         frontier
@@ -152,7 +148,9 @@ impl Frontier {
             status: Status::Pending,
             parent: NOBODY,
             depth: 0,
-            children: Vec::new(),
+            first: NOBODY,
+            last: NOBODY,
+            next: NOBODY,
             waiting: 1,
             rest: None,
         });
@@ -198,21 +196,25 @@ impl Frontier {
     /// Whether its parts fit together: for one that was kept as bytes.
     pub(super) fn is_intact(&self) -> bool {
         let len = self.nodes.len();
-        let child = |parent: usize, child: u32| {
-            let node = self.nodes.get(child as usize);
-            node.is_some_and(|n| n.parent as usize == parent && n.depth == self.nodes[parent].depth + 1)
-        };
-        let mut reached = 0;
+        let mut reached = 1;
         let mut stack = vec![ROOT];
         let mut leaves = 0;
         while let Some(at) = stack.pop() {
-            let Some(node) = self.nodes.get(at as usize) else { return false };
-            reached += 1;
-            leaves += u32::from(node.status == Status::Pending);
-            if reached > len || !node.children.iter().all(|c| child(at as usize, *c)) {
+            let Some(above) = self.nodes.get(at as usize) else { return false };
+            leaves += u32::from(above.status == Status::Pending);
+            let (mut child, mut last) = (above.first, NOBODY);
+            while child != NOBODY {
+                let Some(node) = self.nodes.get(child as usize) else { return false };
+                reached += 1;
+                if reached > len || node.parent != at || Some(node.depth) != above.depth.checked_add(1) {
+                    return false;
+                }
+                stack.push(child);
+                (child, last) = (node.next, child);
+            }
+            if above.last != last {
                 return false;
             }
-            stack.extend(&node.children);
         }
         let busy = |leaf: &u32| self.nodes.get(*leaf as usize).is_some_and(|n| n.status == Status::Busy);
         let splittable = |depth: u32, leaf: u32| {
@@ -249,6 +251,15 @@ impl Frontier {
 
     fn node_mut(&mut self, node: u32) -> &mut Node {
         &mut self.nodes[node as usize]
+    }
+
+    /// A way from a state, and those that come after it.
+    fn list(&self, from: u32) -> impl Iterator<Item = u32> + '_ {
+        let mut at = from;
+        core::iter::from_fn(move || {
+            let way = self.nodes.get(at as usize)?;
+            Some(core::mem::replace(&mut at, way.next))
+        })
     }
 
     fn set_status(&mut self, node: u32, status: Status) {
@@ -294,7 +305,9 @@ impl Frontier {
             status: if leaf { Status::Interior } else { status },
             parent,
             depth: self.node(parent).depth + 1,
-            children: Vec::new(),
+            first: NOBODY,
+            last: NOBODY,
+            next: NOBODY,
             waiting: 0,
             rest: None,
         };
@@ -308,7 +321,10 @@ impl Frontier {
                 self.nodes.len() as u32 - 1
             }
         };
-        self.node_mut(parent).children.push(place);
+        match core::mem::replace(&mut self.node_mut(parent).last, place) {
+            NOBODY => self.node_mut(parent).first = place,
+            last => self.node_mut(last).next = place,
+        }
         if leaf {
             self.set_status(place, Status::Pending);
         }
@@ -351,11 +367,7 @@ impl Frontier {
                 continue;
             }
             let first = stack.len();
-            for child in &node.children {
-                if self.node(*child).waiting > 0 {
-                    stack.push(*child);
-                }
-            }
+            stack.extend(self.list(node.first).filter(|child| self.node(*child).waiting > 0));
             stack[first..].reverse();
         }
         leaves
@@ -429,13 +441,13 @@ impl Frontier {
             let common = old.iter().zip(&path).take_while(|(a, b)| a == b).count();
             for depth in common..path.len() {
                 let parent = if depth == 0 { ROOT } else { path[depth - 1] };
-                let siblings = &self.node(parent).children;
-                let from = match old.get(depth).filter(|_| depth == common) {
-                    Some(before) => siblings.iter().position(|s| s == before).map_or(0, |p| p + 1),
-                    None => 0,
+                let mut sibling = match old.get(depth).filter(|_| depth == common) {
+                    Some(before) => self.node(*before).next,
+                    None => self.node(parent).first,
                 };
-                for sibling in siblings[from..].iter().take_while(|s| **s != path[depth]) {
-                    twigs.push(self.twig(*sibling, Part::Elsewhere));
+                while sibling != path[depth] {
+                    twigs.push(self.twig(sibling, Part::Elsewhere));
+                    sibling = self.node(sibling).next;
                 }
                 let part = if path[depth] == *leaf { Part::Root } else { Part::Shared };
                 twigs.push(self.twig(path[depth], part));
@@ -501,8 +513,8 @@ impl Frontier {
         let Explored { finished, rest, found, loops: _, mistaken: _ } = explored;
         let finished = finished as usize;
         for found in found {
-            let node = self.ancestor(leaves[found.root as usize], found.depth);
-            self.add(node, &found);
+            let taken = self.ancestor(leaves[found.root as usize], found.depth + 1);
+            self.add(taken, &found.items.as_slice());
         }
         if let (Some(rest), Some(leaf)) = (rest, leaves.get(finished)) {
             self.node_mut(*leaf).rest = Some(rest);
@@ -521,81 +533,43 @@ impl Frontier {
         Accepted::Counts
     }
 
-    /// Adds what was found to be done from a state.
-    fn add(&mut self, node: u32, found: &Found) {
-        match self.rule {
-            Rule::Optimal => self.insert(node, &found.items),
-            Rule::Source => {
-                let is_there = |c: &u32| found.items.iter().any(|i| i.transition == self.node(*c).transition);
-                if !self.node(node).children.iter().any(is_there)
-                    && let Some(first) = found.items.first()
-                {
-                    self.push(node, first.clone(), Some(first.op), Status::Pending);
-                }
-            }
-        }
-    }
-
-    fn insert(&mut self, node: u32, items: &[Item]) {
-        let mut gone = vec![false; items.len()];
-        let mut left = items.len();
-        let mut at = node;
-        'walk: loop {
-            for child in &self.node(at).children {
-                let node = self.node(*child);
-                if let Some(place) = weak_initial(node.transition, &node.footprint, &items, &gone) {
-                    if node.status != Status::Interior || node.root {
-                        return;
-                    }
-                    if place < items.len() {
-                        gone[place] = true;
-                        left -= 1;
-                    }
-                    at = *child;
-                    continue 'walk;
-                }
-            }
-            break;
-        }
-        for (item, _) in items.iter().zip(&gone).filter(|(_, gone)| !**gone) {
-            left -= 1;
-            let status = if left == 0 { Status::Pending } else { Status::Interior };
-            at = self.push(at, item.clone(), Some(item.op), status);
-        }
-    }
-
     /// Forgets what is behind states to which nothing can be added any more: all ways from them are explored, and so are all ways that
     /// come before them.
     fn prune(&mut self) {
         struct Frame {
             node: u32,
-            next: usize,
+            /// The way from it that comes next.
+            next: u32,
             /// Whether nothing can be added from elsewhere.
             complete: bool,
             done: bool,
         }
-        let mut stack = vec![Frame { node: ROOT, next: 0, complete: true, done: true }];
+        let first = self.node(ROOT).first;
+        let mut stack = vec![Frame { node: ROOT, next: first, complete: true, done: true }];
         while let Some(frame) = stack.last_mut() {
-            let node = &self.nodes[frame.node as usize];
-            if let Some(child) = node.children.get(frame.next).copied() {
-                frame.next += 1;
-                match self.nodes[child as usize].status {
+            if let Some(child) = self.nodes.get(frame.next as usize) {
+                let node = core::mem::replace(&mut frame.next, child.next);
+                match child.status {
                     Status::Done => {}
                     Status::Pending | Status::Busy => frame.done = false,
                     Status::Interior => {
-                        let complete = self.nodes[child as usize].root || frame.complete && frame.done;
-                        stack.push(Frame { node: child, next: 0, complete, done: true });
+                        let complete = child.root || frame.complete && frame.done;
+                        stack.push(Frame { node, next: child.first, complete, done: true });
                     }
                 }
                 continue;
             }
-            let done = frame.done && frame.complete && !node.children.is_empty();
             let at = frame.node;
+            let done = frame.done && frame.complete && self.node(at).first != NOBODY;
             stack.pop();
             if done {
-                let children = core::mem::take(&mut self.nodes[at as usize].children);
-                self.free.extend(children);
-                self.nodes[at as usize].status = Status::Done;
+                let mut child = self.node(at).first;
+                while child != NOBODY {
+                    self.free.push(child);
+                    child = self.node(child).next;
+                }
+                let node = self.node_mut(at);
+                (node.first, node.last, node.status) = (NOBODY, NOBODY, Status::Done);
             } else if let Some(above) = stack.last_mut() {
                 above.done = false;
             }

@@ -6,6 +6,8 @@
 
 use super::reducing::{Method, Reducing};
 use crate::estimate::Path;
+#[cfg(feature = "std")]
+use crate::frontier::Line;
 use crate::frontier::{Divisible, Explored, Fragment};
 use crate::plan::{Lowest, Plan};
 use crate::reversal::{Sequence, Which};
@@ -35,8 +37,8 @@ impl Method for Wakeup {
         is_covered(sleep, sequence)
     }
 
-    fn told(sequence: &Sequence<'_>, _trace: &Trace) -> impl Iterator<Item = usize> {
-        0..sequence.len()
+    fn told<'a>(sequence: &Sequence<'a>, _trace: &Trace) -> impl Items + 'a {
+        *sequence
     }
 
     fn prepare(_: &mut Lowest, _: usize, _: &[Sleeper], _: &mut dyn Iterator<Item = (usize, &Sleeper)>) {}
@@ -91,6 +93,11 @@ impl Strategy for Optimal {
 impl Divisible for Optimal {
     fn load(&mut self, fragment: &Fragment) {
         self.0.load(fragment);
+    }
+
+    #[cfg(feature = "std")]
+    fn connect(&mut self, line: Line) {
+        self.0.connect(line);
     }
 
     fn unload(&mut self) -> Explored {

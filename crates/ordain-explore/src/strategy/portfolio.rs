@@ -4,6 +4,8 @@
 
 use super::{Optimal, Pct, Pos, Random, Urw};
 use crate::estimate::Path;
+#[cfg(feature = "std")]
+use crate::frontier::Line;
 use crate::frontier::{Divisible, Explored, Fragment};
 use crate::plan::Plan;
 use crate::search::{Coverage, Strategy};
@@ -96,6 +98,11 @@ impl Strategy for Portfolio {
 impl Divisible for Portfolio {
     fn load(&mut self, fragment: &Fragment) {
         self.optimal.load(fragment);
+    }
+
+    #[cfg(feature = "std")]
+    fn connect(&mut self, line: Line) {
+        self.optimal.connect(line);
     }
 
     fn unload(&mut self) -> Explored {

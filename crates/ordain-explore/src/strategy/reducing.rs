@@ -6,6 +6,8 @@
 
 use crate::estimate::Path;
 use crate::fingerprint::mix;
+#[cfg(feature = "std")]
+use crate::frontier::Line;
 use crate::frontier::{Explored, Found, Fragment, Item, Part, Twig};
 use crate::hash::Spread;
 use crate::plan::{Plan, Planned, Policy};
@@ -45,6 +47,9 @@ struct Share {
     found: Vec<Found>,
     /// Hashes of what was found, so that nothing is told twice.
     told: HashSet<u128, BuildHasherDefault<Spread>>,
+    /// To whom it is told at once.
+    #[cfg(feature = "std")]
+    line: Option<Line>,
 }
 
 /// How a search plans.
@@ -59,8 +64,8 @@ pub(super) trait Method: Default {
     fn is_planned(trees: &mut Trees, tree: Head, taken: Transition, sequence: &Sequence<'_>, trace: &Trace) -> bool;
     /// Whether a sleeper covers it.
     fn is_asleep(sleep: &[Sleeper], sequence: &Sequence<'_>, trace: &Trace) -> bool;
-    /// What to tell of a reversal, by places in its sequence.
-    fn told(sequence: &Sequence<'_>, trace: &Trace) -> impl Iterator<Item = usize>;
+    /// What to tell of a reversal.
+    fn told<'a>(sequence: &Sequence<'a>, trace: &Trace) -> impl Items + 'a;
     /// Called before an execution: the sleepers of the state after `kept` steps, and those that come later, by depth.
     fn prepare(
         policy: &mut Self::Policy,
@@ -221,20 +226,50 @@ impl<M: Method> Reducing<M> {
     }
 }
 
-/// Notes what is to be done from a state shared with others, unless that is told already.
-fn tell<M: Method>(share: &mut Share, at: usize, sequence: &Sequence<'_>, trace: &Trace) {
-    let mut key = u128::from(share.finished) << 64 | at as u128;
-    for i in M::told(sequence, trace) {
-        let Transition { thread, choice } = sequence.item(i).0;
-        key = mix(key, u128::from(thread.0) << 32 | u128::from(choice));
+impl Share {
+    /// Takes in what the next to be told comes from.
+    #[cfg(feature = "std")]
+    fn follow(&mut self, execution: &Execution, kept: usize) {
+        if let Some(line) = &mut self.line {
+            line.follow(execution, kept);
+        }
     }
-    if share.told.insert(key) {
-        let items = M::told(sequence, trace).map(|i| {
-            let (transition, footprint) = sequence.item(i);
-            Item { transition, op: sequence.op(i), footprint: Footprint::from_slice(footprint) }
-        });
-        let (root, items) = (share.finished, items.collect());
-        share.found.push(Found { root, depth: at as u32, items });
+
+    #[cfg(not(feature = "std"))]
+    fn follow(&mut self, _: &Execution, _: usize) {}
+
+    /// Whether what it tells is compared at once with everything that is planned.
+    #[cfg(feature = "std")]
+    fn is_connected(&self) -> bool {
+        self.line.is_some()
+    }
+
+    #[cfg(not(feature = "std"))]
+    fn is_connected(&self) -> bool {
+        false
+    }
+
+    /// Tells what is to be done from a state shared with others, unless that is told already.
+    fn tell(&mut self, at: usize, items: &impl Items) {
+        let (root, depth) = (self.finished, at as u32);
+        #[cfg(feature = "std")]
+        if let Some(line) = &mut self.line
+            && line.tell(root, depth, items)
+        {
+            return;
+        }
+        let mut key = u128::from(root) << 64 | u128::from(depth);
+        for i in 0..items.len() {
+            let Transition { thread, choice } = items.item(i).0;
+            key = mix(key, u128::from(thread.0) << 32 | u128::from(choice));
+        }
+        if self.told.insert(key) {
+            let items = (0..items.len()).map(|i| {
+                let (transition, footprint) = items.item(i);
+                Item { transition, op: items.op(i), footprint: Footprint::from_slice(footprint) }
+            });
+            self.found.push(Found { root, depth, items: items.collect() });
+        }
     }
 }
 
@@ -257,6 +292,7 @@ impl<M: Method> Reducing<M> {
     pub(super) fn learn(&mut self, execution: &Execution) {
         self.follow(execution);
         self.trace.update(execution, self.kept);
+        self.share.follow(execution, self.kept);
         let horizon = M::in_vain(&self.policy).unwrap_or(usize::MAX);
         let (nodes, trees, share, trace) = (&mut self.nodes, &mut self.trees, &mut self.share, &self.trace);
         self.reversals.each(execution, trace, self.kept, horizon, M::WHICH, &mut |at, sequence| {
@@ -267,8 +303,8 @@ impl<M: Method> Reducing<M> {
             let taken = execution.steps[at].transition();
             if at >= share.floor {
                 M::plan(trees, &mut node.tree, taken, sequence, trace);
-            } else if !M::is_planned(trees, node.tree, taken, sequence, trace) {
-                tell::<M>(share, at, sequence, trace);
+            } else if share.is_connected() || !M::is_planned(trees, node.tree, taken, sequence, trace) {
+                share.tell(at, &M::told(sequence, trace));
             }
         });
         self.backtrack(execution);
@@ -295,6 +331,11 @@ impl<M: Method> Reducing<M> {
         self.nodes.push(Node::new());
         self.nodes[0].tree = self.trees.load(&fragment.twigs);
         self.descend(0);
+    }
+
+    #[cfg(feature = "std")]
+    pub(super) fn connect(&mut self, line: Line) {
+        self.share.line = Some(line);
     }
 
     pub(super) fn unload(&mut self) -> Explored {
@@ -326,6 +367,10 @@ impl<M: Method> Reducing<M> {
                 self.trees.unload(self.nodes[depth].tree, depth - floor, &mut twigs);
             }
             rest = Some(twigs);
+        }
+        #[cfg(feature = "std")]
+        {
+            self.share.line = None;
         }
         let found = core::mem::take(&mut self.share.found);
         Explored { finished: self.share.finished, rest, found, mistaken: self.surprised, loops: Vec::new() }

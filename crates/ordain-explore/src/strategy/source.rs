@@ -6,6 +6,8 @@
 use super::awake::Awake;
 use super::reducing::{Method, Reducing};
 use crate::estimate::Path;
+#[cfg(feature = "std")]
+use crate::frontier::Line;
 use crate::frontier::{Divisible, Explored, Fragment};
 use crate::plan::Plan;
 use crate::reversal::{Sequence, Which};
@@ -13,7 +15,8 @@ use crate::search::{Coverage, Strategy};
 use crate::trace::Trace;
 use crate::wakeup::{Head, Items, Sleeper, Trees};
 use alloc::vec::Vec;
-use ordain_model::{Execution, Transition, dependent};
+use ordain_model::{Access, Execution, Operation, Transition, dependent};
+use smallvec::SmallVec;
 
 /// Whether an item of the sequence depends on none before it.
 pub(super) fn is_initial(sequence: &Sequence<'_>, item: usize, trace: &Trace) -> bool {
@@ -25,6 +28,26 @@ pub(super) fn is_initial(sequence: &Sequence<'_>, item: usize, trace: &Trace) ->
             let (other, footprint) = sequence.item(i);
             other.thread != sequence.last.thread && !dependent(footprint, sequence.last_footprint)
         }),
+    }
+}
+
+/// The transitions of a sequence that could come first.
+struct Initials<'a> {
+    sequence: Sequence<'a>,
+    places: SmallVec<[usize; 16]>,
+}
+
+impl Items for Initials<'_> {
+    fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    fn item(&self, i: usize) -> (Transition, &[Access]) {
+        self.sequence.item(self.places[i])
+    }
+
+    fn op(&self, i: usize) -> Operation {
+        self.sequence.op(self.places[i])
     }
 }
 
@@ -55,8 +78,9 @@ impl Method for Backtrack {
         has_initial(|t| sleep.iter().any(|s| s.transition == t), sequence, trace)
     }
 
-    fn told(sequence: &Sequence<'_>, trace: &Trace) -> impl Iterator<Item = usize> {
-        (0..sequence.len()).filter(|&i| is_initial(sequence, i, trace))
+    fn told<'a>(sequence: &Sequence<'a>, trace: &Trace) -> impl Items + 'a {
+        let initials = (0..sequence.len()).filter(|&i| is_initial(sequence, i, trace));
+        Initials { sequence: *sequence, places: initials.collect() }
     }
 
     fn prepare(policy: &mut Awake, kept: usize, sleep: &[Sleeper], later: &mut dyn Iterator<Item = (usize, &Sleeper)>) {
@@ -109,6 +133,11 @@ impl Strategy for Source {
 impl Divisible for Source {
     fn load(&mut self, fragment: &Fragment) {
         self.0.load(fragment);
+    }
+
+    #[cfg(feature = "std")]
+    fn connect(&mut self, line: Line) {
+        self.0.connect(line);
     }
 
     fn unload(&mut self) -> Explored {

@@ -6,7 +6,7 @@ use super::{Check, Problem};
 use crate::finding::{self, Noticed};
 use crate::target::{Allowance, Failure, ModeChange, Native, Search, Turn, Wanted};
 use ordain_explore::crossing::Crossing;
-use ordain_explore::frontier::{Accepted, Controller, Done, Drive, Hire, Order, Pace, Signals, Worker, drive};
+use ordain_explore::frontier::{Accepted, Controller, Desk, Done, Drive, Hire, Order, Pace, Signals, Worker, drive};
 use ordain_explore::{Coverage, Planned, Summary, Target};
 use ordain_model::{Names, Transition};
 use ordain_report::checkpoint::Rhythm;
@@ -217,9 +217,9 @@ impl Run<'_> {
             problem: None,
             ended_with: None,
         };
-        self.labour = drive(&mut controller, crew, before, TICK, &mut |controller, told| {
-            leading.hear(self, &common, controller, told, most)
-        });
+        let (controller, labour) =
+            drive(controller, crew, before, TICK, &mut |desk, told| leading.hear(self, &common, desk, told, most));
+        self.labour = labour;
         let Leading { given_up, problem, ended_with, .. } = leading;
         self.timed_out |= common.deadline.is_some_and(|d| Instant::now() >= d);
         let total = ended_with.unwrap_or_else(|| controller.total());
@@ -329,16 +329,17 @@ impl Leading {
         &mut self,
         run: &mut Run<'_>,
         common: &Common<'_>,
-        controller: &mut Controller,
+        desk: &Desk,
         told: Drive<Heard>,
         most: u64,
     ) -> ControlFlow<()> {
         match told {
             Drive::Result(heard) => {
-                let mut total = controller.total();
+                let before = desk.lock().total();
+                let mut total = before;
                 total.add(&heard.summary);
                 // At the end others may have noticed something too.
-                return match run.take_heard(heard, &controller.total(), self.stop) {
+                return match run.take_heard(heard, &before, self.stop) {
                     Ok(over) => {
                         if over {
                             self.ended_with = Some(Summary { exhausted: false, ..total });
@@ -362,9 +363,9 @@ impl Leading {
                 }
                 self.lose(run, why);
             }
-            Drive::Tick => self.tick(run, common, controller),
+            Drive::Tick => self.tick(run, common, &desk.lock()),
         }
-        let total = controller.total();
+        let total = desk.lock().total();
         self.stop |= run.check.max_time.is_some_and(|t| run.started.elapsed() >= t) || total.executions >= most;
         if self.stop || self.given_up { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -9,7 +9,8 @@ use crate::report::{Report, Verdict};
 use crate::rt::{self, Executor};
 use ordain_explore::estimate::{Effort, Estimate as Total, Forecast, Foresight};
 use ordain_explore::frontier::{
-    Accepted, Controller, Divisible, Done, Drive, Explored, Hire, Order, Pace, Signals, Worker, drive, explore_fragment,
+    Accepted, Controller, Divisible, Done, Drive, Explored, Hire, Order, Pace, Signals, Worker, drive,
+    explore_connected,
 };
 use ordain_explore::strategy::{Kind, Optimal};
 use ordain_explore::{Planned, Strategy as _, Summary, Target, search};
@@ -24,6 +25,8 @@ use std::time::{Duration, Instant};
 
 /// Executions that a sampler makes with one seed.
 const CHUNK: u64 = 256;
+/// What is to be done elsewhere is told at once, so workers need not come back soon.
+const PACE: Pace = Pace { least: 20_000, ..Pace::LOCAL };
 /// A worker gives back what is left after this part of its time, and soon, if others have nothing to do.
 const HUNGRY: u32 = 4;
 const SOON: Duration = Duration::from_millis(1);
@@ -191,11 +194,13 @@ impl Worker for Crew<'_> {
         for site in &task.loops {
             self.executor.know_long_loop(*site);
         }
+        let Some(desk) = &signals.desk else { return Err("the controller is elsewhere".into()) };
         let Some(mut strategy) = self.strategy.take() else { return Err("the strategy cannot be divided".into()) };
         let (begun, slice) = (Instant::now(), Duration::from_micros(task.slice));
         let patience = (slice / HUNGRY).min(SOON);
         let ((mut explored, summary), heard) = self.watch(|watch, look| {
-            explore_fragment(watch, &mut *strategy, &task.fragment, &mut |target, _| {
+            let line = desk.line(task);
+            explore_connected(watch, &mut *strategy, &task.fragment, line, &mut |target, _| {
                 let looked = look(target);
                 let time = begun.elapsed();
                 let hungry = signals.hungry.load(Relaxed) > 0 && time >= patience;
@@ -241,12 +246,11 @@ impl Run<'_> {
         let common = Common { check, strategy, program, runs: AtomicU64::new(0), most, deadline };
         let total = match strategy.rule() {
             Some(rule) => {
-                let mut controller = Controller::new(rule, Pace::LOCAL);
-                if self.lead(&mut controller, &common, workers, &mut report).is_break() {
+                let Some(total) = self.lead(Controller::new(rule, PACE), &common, workers, &mut report) else {
                     // Only now it showed that workers are in each other's way.
                     return self.explore(None, None);
-                }
-                controller.total()
+                };
+                total
             }
             None => match self.sample(&common, workers, &mut report) {
                 Some(total) => total,
@@ -273,34 +277,35 @@ impl Run<'_> {
         report
     }
 
-    /// Leads workers through a search that is divided.
+    /// Leads workers through a search that is divided. `None` if they are in each other's way.
     fn lead(
         &mut self,
-        controller: &mut Controller,
+        controller: Controller,
         common: &Common<'_>,
         workers: usize,
         report: &mut Report,
-    ) -> ControlFlow<()> {
+    ) -> Option<Summary> {
         let hire = |number: usize| -> Hire<'_, Crew<'_>> { Box::new(move || Crew::new(common, number as u64)) };
         let crew = (0..workers).map(hire).collect();
         let (mut stop, mut lost) = (false, false);
-        let labour = drive(controller, crew, Duration::ZERO, Duration::from_millis(100), &mut |_, told| {
-            let accepted = !matches!(told, Drive::Result(..));
-            match told {
-                // At the end others may have noticed something too.
-                Drive::Result(heard) if stop || lost => report.failing += heard.failing,
-                Drive::Result(heard) => stop |= self.hear(heard, report).is_break(),
-                // What has begun again may be found again.
-                Drive::Accepted(Accepted::Restarted) if report.findings.is_empty() => report.failing = 0,
-                Drive::Lost(..) => {
-                    lost = true;
-                    return ControlFlow::Break(());
+        let (controller, labour) =
+            drive(controller, crew, Duration::ZERO, Duration::from_millis(100), &mut |_, told| {
+                let accepted = !matches!(told, Drive::Result(..));
+                match told {
+                    // At the end others may have noticed something too.
+                    Drive::Result(heard) if stop || lost => report.failing += heard.failing,
+                    Drive::Result(heard) => stop |= self.hear(heard, report).is_break(),
+                    // What has begun again may be found again.
+                    Drive::Accepted(Accepted::Restarted) if report.findings.is_empty() => report.failing = 0,
+                    Drive::Lost(..) => {
+                        lost = true;
+                        return ControlFlow::Break(());
+                    }
+                    Drive::Accepted(_) | Drive::Tick => {}
                 }
-                Drive::Accepted(_) | Drive::Tick => {}
-            }
-            // What the last result was about counts, so it is taken in before the end.
-            if accepted && (stop || common.is_spent()) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
+                // What the last result was about counts, so it is taken in before the end.
+                if accepted && (stop || common.is_spent()) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
         let division = controller.division();
         report.crew = Some(ordain_report::Workers {
             count: workers,
@@ -308,7 +313,7 @@ impl Run<'_> {
             fragments: division.results,
             released: division.released,
         });
-        if lost { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        (!lost).then(|| controller.total())
     }
 
     /// Takes in what a worker noticed; breaks off if the check is over with it.
