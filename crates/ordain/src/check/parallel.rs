@@ -216,6 +216,10 @@ impl Worker for Crew<'_> {
         let births = self.executor.names().births(task.names).collect();
         Ok((Done { lease: task.lease, explored, names: task.names, births, summary }, heard))
     }
+
+    fn is_ordinary(&self, heard: &Heard) -> bool {
+        heard.noticed.is_none() && heard.failing == 0 && !heard.spun
+    }
 }
 
 impl Run<'_> {
