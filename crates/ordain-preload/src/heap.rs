@@ -35,6 +35,8 @@ struct State {
     base: *mut u8,
     /// The supervisor allocates.
     inside: bool,
+    /// The supervisor's memory is read-only.
+    shielded: bool,
 }
 
 /// The heaps. What is known of them is in shared memory too: children and the process that makes them use the same.
@@ -59,7 +61,13 @@ impl Heap {
                 if new.is_null() {
                     sys::exit_group(105);
                 }
-                new.write(State { engine: Arena::new(), supervisor: Arena::new(), base: null_mut(), inside: false });
+                new.write(State {
+                    engine: Arena::new(),
+                    supervisor: Arena::new(),
+                    base: null_mut(),
+                    inside: false,
+                    shielded: false,
+                });
                 *place = new;
             }
             &mut **place
@@ -97,16 +105,22 @@ fn protect(rights: i32) {
 
 /// The program runs: the supervisor's memory is read-only, if `shielded`, and what is allocated is the engine's.
 pub fn shield(shielded: bool) {
-    state().inside = false;
-    if shielded {
+    let s = state();
+    s.inside = false;
+    if shielded && !s.shielded {
+        s.shielded = true;
         protect(libc::PROT_READ);
     }
 }
 
 /// The supervisor goes on.
 pub fn unshield() {
-    state().inside = true;
-    protect(libc::PROT_READ | libc::PROT_WRITE);
+    let s = state();
+    s.inside = true;
+    // The program may have written over this: then the supervisor's next write ends the process.
+    if core::mem::take(&mut s.shielded) {
+        protect(libc::PROT_READ | libc::PROT_WRITE);
+    }
 }
 
 /// Where the supervisor's memory is: it is not the program's.

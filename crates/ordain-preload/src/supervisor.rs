@@ -54,6 +54,10 @@ impl Target for Inside<'_> {
         }
         heap::shield(shielded);
         (s.execute)();
+        if s.samples && shielded {
+            // Nothing is learned, and what comes next does not depend on anything that is shielded.
+            return;
+        }
         heap::unshield();
         if s.samples {
             return;
@@ -201,7 +205,10 @@ impl Supervisor {
             _ => {
                 let kind = Kind::ALL.get(control.strategy.load(Relaxed) as usize).copied().unwrap_or_default();
                 samples = kind.samples();
-                kind.make(control.seed.load(Relaxed), control.depth.load(Relaxed) as usize)
+                let (seed, depth) = (control.seed.load(Relaxed), control.depth.load(Relaxed) as usize);
+                // A sampler has nothing to lose: it goes on while the memory of the search is read-only.
+                // SAFETY: no execution runs.
+                if samples { unsafe { heap::outside(|| kind.make(seed, depth)) } } else { kind.make(seed, depth) }
             }
         };
         let number = control.search.load(Relaxed);
@@ -296,6 +303,7 @@ impl Supervisor {
         let mut turn = TurnOver::begin();
         if turn.most > 0 {
             summary = search(&mut inside, &mut *strategy, &mut |target, summary| turn.look(target, summary));
+            heap::unshield();
         }
         let mut telling = turn.telling;
         restarted |= summary.restarted;
@@ -397,8 +405,12 @@ impl TurnOver {
         self.telling = target.0.contradiction.is_some() || is_worth_telling(execution, control());
         let visible = execution.steps.iter().filter(|s| s.op.is_synchronisation()).count() as u32;
         let spin_held = execution.spin_held;
-        target.0.visible = target.0.visible.max(visible);
-        target.0.spin_held |= spin_held;
+        if visible > target.0.visible || spin_held && !target.0.spin_held {
+            // Samplers leave it shielded.
+            heap::unshield();
+            target.0.visible = target.0.visible.max(visible);
+            target.0.spin_held |= spin_held;
+        }
         if !target.0.samples {
             let Supervisor { foresight, follower, .. } = &mut *target.0;
             foresight.hear(follower.arbiter.execution());
