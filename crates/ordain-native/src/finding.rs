@@ -92,7 +92,7 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
         let step = &execution.steps[at.step as usize];
         let message =
             format!("{} {}", native.names().thread_name(step.thread), at.misuse.explain(&step.op, &PlainWords(native)));
-        return make(kind, message, format!("{:?} {:?}", at.misuse, step.site));
+        return make(kind, message, execution.place(native.names()));
     }
     match &aftermath.ended {
         Ended::Signal { signal, address } => {
@@ -126,12 +126,9 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
         Ended::Exit(_) | Ended::ByModel => {}
     }
     match &execution.end {
-        End::Deadlock(deadlock) => {
-            let waiting: Vec<_> = deadlock.waiters.iter().map(|w| (w.thread, w.site)).collect();
-            make(Kind::Deadlock, "no thread can go on".into(), format!("{waiting:?}"))
-        }
-        End::Livelock { loops } => {
-            make(Kind::Livelock, "threads go round and change nothing".into(), format!("{loops:?}"))
+        End::Deadlock(_) => make(Kind::Deadlock, "no thread can go on".into(), execution.place(native.names())),
+        End::Livelock { .. } => {
+            make(Kind::Livelock, "threads go round and change nothing".into(), execution.place(native.names()))
         }
         End::StepLimit => make(Kind::StepLimit, format!("{} steps, and no end", execution.steps.len()), String::new()),
         _ => None,
