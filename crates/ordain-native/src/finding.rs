@@ -7,14 +7,13 @@ use crate::target::{Ended, Native};
 use ordain_explore::{Planned, Target};
 use ordain_model::describe::{self, Words};
 use ordain_model::{End, Misuse, Names, ObjectId, Options, Schedule, Site, ThreadId};
-use ordain_report::{Facts, Frame, Kind, Place, Shrunk, Sources, Story, quote, store, terminal};
+use ordain_report::{Facts, Frame, Kind, Place, Shrunk, Sources, Story, fingerprint, quote, store, terminal};
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 use std::rc::Rc;
-use twox_hash::XxHash3_128;
 
 /// What an execution showed.
 #[derive(Clone, Debug)]
@@ -385,7 +384,7 @@ fn schedule(native: &Native, check: &Check, story: &Story, steps: usize) -> Sche
 
 /// What a schedule says about standard input: enough to tell whether it is the same.
 pub fn describe_input(input: &[u8]) -> String {
-    format!("{} bytes, {:032x}", input.len(), XxHash3_128::oneshot(input))
+    format!("{} bytes, {:032x}", input.len(), fingerprint::of(input))
 }
 
 /// Arguments may hold anything; header lines are text without space at their ends, and end at a line's end and at `#`.
