@@ -60,6 +60,7 @@ pub struct Plan<'a> {
     policy: &'a mut dyn Policy,
     at: usize,
     follows: bool,
+    anew: bool,
     known: Option<(usize, Planned)>,
 }
 
@@ -67,12 +68,22 @@ impl<'a> Plan<'a> {
     /// Forces `prefix`, then lets `policy` decide.
     pub fn new(prefix: &'a [Planned], policy: &'a mut dyn Policy) -> Self {
         policy.begin();
-        Self { prefix, policy, at: 0, follows: false, known: None }
+        Self { prefix, policy, at: 0, follows: false, anew: false, known: None }
     }
 
     /// Follows a schedule that an exploration has found, which may have known more about the program's loops.
     pub fn follow(prefix: &'a [Planned], policy: &'a mut dyn Policy) -> Self {
         Self { follows: true, ..Self::new(prefix, policy) }
+    }
+
+    /// Begins with nothing learned: the execution is the same whatever the target has run before.
+    pub fn anew(self) -> Self {
+        Self { anew: true, ..self }
+    }
+
+    /// Whether the target must forget what it has learned about the program's loops before it runs.
+    pub fn is_anew(&self) -> bool {
+        self.anew
     }
 
     /// Knows what a thread had announced at the state after `depth` steps, in an execution with the same beginning. The program

@@ -101,13 +101,13 @@ pub fn search<T: Target>(
         let execution = target.execution();
         summary.steps += execution.steps.len() as u64;
         summary.depth = summary.depth.max(execution.steps.len());
-        summary.threads = summary.threads.max(execution.spawned_by.len());
+        summary.threads = summary.threads.max(execution.thread_count());
         if matches!(execution.end, End::Cut) || strategy.in_vain() {
             summary.blocked += 1;
         } else {
             summary.executions += 1;
         }
-        if execution.learned {
+        if execution.learned && strategy.coverage() != Coverage::Samples {
             // What was explored rests on an assumption about a loop that is now known to be wrong.
             strategy.restart();
             let (steps, threads, depth) = (summary.steps, summary.threads, summary.depth);

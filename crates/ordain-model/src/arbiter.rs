@@ -144,6 +144,11 @@ impl Arbiter {
         }
     }
 
+    /// Forgets which loops are long.
+    pub fn forget_long_loops(&mut self) {
+        self.long_loops.clear();
+    }
+
     /// The options it was made with.
     pub fn options(&self) -> &Options {
         &self.options
@@ -355,9 +360,12 @@ impl Arbiter {
         let kind_time = self.options.kind_time;
         let waiting = |t: &ThreadId| self.threads[t.index()].pending.as_ref().map(|p| (*t, p));
         let spinning = self.alive.iter().filter_map(waiting).filter(|(_, p)| p.held && !(kind_time && p.is_timed()));
-        let spinning = spinning.map(|(t, _)| (self.threads[t.index()].idle.releases, t)).min();
+        // Not by number, which depends on earlier executions.
+        let first = |a: ThreadId, b: ThreadId| self.names.order_of_birth(a, b);
+        let spinning = spinning.map(|(t, _)| (self.threads[t.index()].idle.releases, t));
+        let spinning = spinning.min_by(|a, b| a.0.cmp(&b.0).then_with(|| first(a.1, b.1)));
         let timed = self.alive.iter().filter_map(waiting).filter(|(_, p)| kind_time && p.is_timed());
-        let timed = timed.map(|(t, p)| (p.deadline, t)).min();
+        let timed = timed.map(|(t, p)| (p.deadline, t)).min_by(|a, b| a.0.cmp(&b.0).then_with(|| first(a.1, b.1)));
         let thread = match (spinning, timed) {
             (Some((0, spinner)), _) => spinner,
             (_, Some((_, timed))) => timed,

@@ -1,10 +1,12 @@
 //! Executions: the steps of one run and how it ended.
 
-use crate::finding::{Deadlock, MisuseAt};
+use crate::finding::{Deadlock, Misuse, MisuseAt};
 use crate::footprint::Access;
-use crate::names::{ObjectId, ThreadId};
+use crate::names::{Names, ObjectId, ThreadId};
 use crate::operation::{MemoryOrder, Operation, Outcome};
 use crate::state::State;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A place in the program's source, opaque to the model: the front end can resolve it.
@@ -249,6 +251,39 @@ impl Execution {
         let place = self.footprint(step).iter().position(|a| *a == Access::write(object));
         let own = |i: usize| self.watching(step).is_none_or(|w| w.own_writes >> i & 1 == 1);
         self.steps[step].changes && place.is_some_and(own)
+    }
+
+    /// How many threads it had.
+    pub fn thread_count(&self) -> usize {
+        1 + self.spawned_by.iter().filter(|step| **step != u32::MAX).count()
+    }
+
+    /// Where it went wrong, to tell misbehaviours of one kind apart: the same whichever threads and objects were met first.
+    pub fn place(&self, names: &Names) -> String {
+        let by_name = |mut places: Vec<(String, &[Site])>| {
+            places.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+            format!("{places:?}")
+        };
+        if let Some(at) = self.misuses.first() {
+            let site = self.steps[at.step as usize].site;
+            return match at.misuse {
+                Misuse::LockHeldAtExit(lock) => match names.external_key(lock) {
+                    Some(key) => format!("{key:?} {site:?}"),
+                    None => format!("{} {site:?}", names.object_name(lock)),
+                },
+                misuse => format!("{misuse:?} {site:?}"),
+            };
+        }
+        match &self.end {
+            End::Deadlock(deadlock) => {
+                let waiters = deadlock.waiters.iter();
+                by_name(waiters.map(|w| (names.thread_name(w.thread), core::slice::from_ref(&w.site))).collect())
+            }
+            End::Livelock { loops } => {
+                by_name(loops.iter().map(|(thread, sites)| (names.thread_name(*thread), sites.as_slice())).collect())
+            }
+            _ => String::new(),
+        }
     }
 
     /// The decisions of this execution.

@@ -7,6 +7,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 /// A thread: the interned birth name. `ThreadId::MAIN` is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -327,6 +328,18 @@ impl Names {
         lineage
     }
 
+    /// Which of two threads comes first in the tree of births: parents before children, older children before younger ones.
+    pub fn order_of_birth(&self, one: ThreadId, other: ThreadId) -> Ordering {
+        // Ancestors have lower numbers, so the one with the higher number is never an ancestor of the other.
+        let (mut one, mut other) = ((one, 0), (other, 0));
+        while one.0 != other.0 {
+            let later = if one.0 > other.0 { &mut one } else { &mut other };
+            let Some(birth) = self.birth(later.0) else { break };
+            *later = birth;
+        }
+        one.1.cmp(&other.1)
+    }
+
     /// The thread at a place in the tree of births.
     pub fn descendant(&mut self, lineage: &[u32]) -> ThreadId {
         lineage.iter().fold(ThreadId::MAIN, |thread, number| self.child(thread, *number))
@@ -391,6 +404,19 @@ mod tests {
         assert_eq!(names.thread_by_name("main.9"), None);
         assert_eq!(names.thread_by_name("main.0"), None);
         assert_eq!(names.child(ThreadId::MAIN, 1), second);
+    }
+
+    #[test]
+    fn the_order_of_births_does_not_depend_on_who_was_met_first() {
+        let by_birth = |lineages: &[&[u32]]| {
+            let mut names = Names::default();
+            let mut threads: Vec<ThreadId> = lineages.iter().map(|lineage| names.descendant(lineage)).collect();
+            threads.sort_by(|a, b| names.order_of_birth(*a, *b));
+            threads.into_iter().map(|t| names.thread_name(t)).collect::<Vec<_>>()
+        };
+        let sorted = ["main", "main.1", "main.1.1", "main.1.2.1", "main.2", "main.2.1"];
+        assert_eq!(by_birth(&[&[], &[0], &[1], &[0, 0], &[0, 1, 0], &[1, 0]]), sorted);
+        assert_eq!(by_birth(&[&[1, 0], &[0, 1, 0], &[1], &[0, 0], &[], &[0]]), sorted);
     }
 
     #[test]

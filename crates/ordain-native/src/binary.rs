@@ -17,7 +17,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-use twox_hash::XxHash3_128;
 
 /// Where `execvp` looks when there is no `PATH`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -216,7 +215,7 @@ pub fn inspect(program: &OsStr, search_path: Option<&OsStr>) -> Result<Binary, R
     let openmp = dynamic.needed.iter().any(|name| ["libgomp", "libomp", "libiomp"].iter().any(|l| name.starts_with(l)));
     let separate = crate::backtrace::separate_debug_file(&file, &path);
     Ok(Binary {
-        fingerprint: XxHash3_128::oneshot(&contents),
+        fingerprint: ordain_report::fingerprint::of(&contents),
         pie,
         stripped: file.section_by_name(".symtab").is_none() && separate.is_none(),
         has_debug_info: file.section_by_name(".debug_info").is_some() || separate.is_some(),

@@ -7,14 +7,13 @@ use crate::target::{Ended, Native};
 use ordain_explore::{Planned, Target};
 use ordain_model::describe::{self, Words};
 use ordain_model::{End, Misuse, Names, ObjectId, Options, Schedule, Site, ThreadId};
-use ordain_report::{Facts, Frame, Kind, Place, Shrunk, Sources, Story, quote, store, terminal};
+use ordain_report::{Facts, Frame, Kind, Place, Shrunk, Sources, Story, fingerprint, quote, store, terminal};
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 use std::rc::Rc;
-use twox_hash::XxHash3_128;
 
 /// What an execution showed.
 #[derive(Clone, Debug)]
@@ -92,7 +91,7 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
         let step = &execution.steps[at.step as usize];
         let message =
             format!("{} {}", native.names().thread_name(step.thread), at.misuse.explain(&step.op, &PlainWords(native)));
-        return make(kind, message, format!("{:?} {:?}", at.misuse, step.site));
+        return make(kind, message, execution.place(native.names()));
     }
     match &aftermath.ended {
         Ended::Signal { signal, address } => {
@@ -126,12 +125,9 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
         Ended::Exit(_) | Ended::ByModel => {}
     }
     match &execution.end {
-        End::Deadlock(deadlock) => {
-            let waiting: Vec<_> = deadlock.waiters.iter().map(|w| (w.thread, w.site)).collect();
-            make(Kind::Deadlock, "no thread can go on".into(), format!("{waiting:?}"))
-        }
-        End::Livelock { loops } => {
-            make(Kind::Livelock, "threads go round and change nothing".into(), format!("{loops:?}"))
+        End::Deadlock(_) => make(Kind::Deadlock, "no thread can go on".into(), execution.place(native.names())),
+        End::Livelock { .. } => {
+            make(Kind::Livelock, "threads go round and change nothing".into(), execution.place(native.names()))
         }
         End::StepLimit => make(Kind::StepLimit, format!("{} steps, and no end", execution.steps.len()), String::new()),
         _ => None,
@@ -388,7 +384,7 @@ fn schedule(native: &Native, check: &Check, story: &Story, steps: usize) -> Sche
 
 /// What a schedule says about standard input: enough to tell whether it is the same.
 pub fn describe_input(input: &[u8]) -> String {
-    format!("{} bytes, {:032x}", input.len(), XxHash3_128::oneshot(input))
+    format!("{} bytes, {:032x}", input.len(), fingerprint::of(input))
 }
 
 /// Arguments may hold anything; header lines are text without space at their ends, and end at a line's end and at `#`.

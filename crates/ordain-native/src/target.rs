@@ -503,8 +503,12 @@ impl Target for Native {
         if self.exploring {
             self.stop_exploring();
         }
-        if self.mode == Mode::Exec {
+        let forget = plan.is_anew() && !self.follower.arbiter.long_loops().is_empty();
+        if self.mode == Mode::Exec || forget {
             self.process = None;
+        }
+        if forget {
+            self.follower.arbiter.forget_long_loops();
         }
         let mut lost = 0;
         loop {

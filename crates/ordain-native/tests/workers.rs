@@ -3,8 +3,11 @@
 mod common;
 
 use common::{Program, check_of, programs};
-use ordain_explore::strategy::Kind as StrategyKind;
-use ordain_native::{Check, Observer, Problem, Progress, Verdict};
+use ordain_explore::Summary;
+use ordain_explore::strategy::{CHUNK, Kind as StrategyKind};
+use ordain_model::schedule::Schedule;
+use ordain_native::{Check, Mode, Observer, Problem, Progress, Verdict};
+use ordain_report::Shrunk;
 use std::time::Duration;
 
 /// A check whose search is divided all the time.
@@ -40,7 +43,7 @@ fn counts_are_those_of_one_worker() {
 
 #[test]
 fn a_large_search_is_divided_in_every_mode() {
-    for mode in [ordain_native::Mode::Snapshot, ordain_native::Mode::Fork] {
+    for mode in [Mode::Snapshot, Mode::Fork] {
         let mut check = divided(&program("counts/mutex_counter.c", &["3", "3"]), 3);
         check.mode = Some(mode);
         let report = check.run().expect("a verdict");
@@ -70,6 +73,122 @@ fn workers_share_seeds() {
     let mut check = divided(&program("bugs/abba.c", &[]), 3);
     (check.strategy, check.max_executions) = (Some(StrategyKind::Pct), Some(7_000));
     let report = check.run().expect("a verdict");
+    assert_eq!((report.verdict, report.findings.len()), (Verdict::Finding, 1));
+}
+
+#[test]
+fn a_small_search_is_never_divided_and_finds_the_same_each_time() {
+    for file in ["bugs/abba.c", "bugs/philosophers.c", "bugs/lost_update.c"] {
+        let mut check = divided(&program(file, &[]), 1);
+        check.strategy = Some(StrategyKind::Optimal);
+        let one = essence(&check);
+        for workers in [2, 2, 3, 5] {
+            check.workers = workers;
+            assert_eq!(essence(&check), one, "{file} with {workers} workers");
+        }
+    }
+}
+
+/// What must not depend on timing: what was done, and the schedules that were found, with how they were found.
+fn essence(check: &Check) -> (Summary, usize, u64, Vec<(Schedule, Option<Shrunk>)>) {
+    let report = check.run().expect("a verdict");
+    let found = report.findings.into_iter().map(|f| (f.schedule, f.story.shrunk)).collect();
+    (report.summary, report.visible, report.losses, found)
+}
+
+#[test]
+fn a_seed_gives_the_same_result_with_any_number_of_workers() {
+    let rare = program("bugs/rare_order.c", &[]);
+    let mut late = 0;
+    for (strategy, seed) in [
+        (StrategyKind::Random, 1),
+        (StrategyKind::Random, 2),
+        (StrategyKind::Random, 3),
+        (StrategyKind::Urw, 2),
+        (StrategyKind::Pos, 1),
+        (StrategyKind::Pct, 1),
+    ] {
+        let mut check = divided(&rare, 1);
+        (check.strategy, check.seed, check.shrink_time) = (Some(strategy), seed, Duration::ZERO);
+        let one = essence(&check);
+        late += u64::from(!one.3.is_empty() && one.0.executions > 3 * CHUNK);
+        for workers in [1, 2, 3, 2, 3] {
+            check.workers = workers;
+            assert_eq!(essence(&check), one, "{strategy:?} {seed} with {workers} workers");
+        }
+        // Led step by step, it draws the same.
+        (check.workers, check.mode) = (2, Some(Mode::Exec));
+        if one.0.executions < CHUNK {
+            assert_eq!(essence(&check).3, one.3, "{strategy:?} {seed}");
+        }
+    }
+    assert!(late > 1, "several workers must have drawn before something was found");
+}
+
+#[test]
+fn what_was_learned_in_other_samples_changes_nothing() {
+    let mut check = divided(&program("features/long_loops.c", &[]), 1);
+    (check.strategy, check.max_executions) = (Some(StrategyKind::Random), Some(2 * CHUNK + 9));
+    let one = essence(&check);
+    assert!(one.0.spun, "loops are taken to wait at first");
+    for (workers, mode) in [(2, Mode::Snapshot), (3, Mode::Snapshot), (2, Mode::Fork), (1, Mode::Exec)] {
+        (check.workers, check.mode) = (workers, Some(mode));
+        let (summary, _, losses, _) = essence(&check);
+        let expected = Summary { spun: summary.spun, visible: summary.visible, ..one.0 };
+        assert_eq!((summary, losses), (expected, 0), "{workers} workers, {mode:?}");
+    }
+}
+
+#[test]
+fn a_finding_is_made_as_small_with_any_number_of_workers() {
+    let mut check = divided(&program("bugs/rare_order.c", &[]), 1);
+    (check.strategy, check.seed, check.shrink_time) = (Some(StrategyKind::Random), 2, Duration::from_secs(60));
+    let one = essence(&check);
+    assert!(matches!(&one.3[..], [(_, Some(_))]), "{one:?}");
+    check.workers = 3;
+    assert_eq!(essence(&check), one);
+}
+
+#[test]
+fn going_on_finds_the_same_in_the_same_order_with_any_number_of_workers() {
+    for (file, strategy, most, findings) in [
+        ("bugs/rare_order.c", StrategyKind::Random, 20 * CHUNK + 1, 2),
+        ("bugs/rare_order.c", StrategyKind::Pos, CHUNK - 1, 0),
+        ("bugs/abba.c", StrategyKind::Pct, 5 * CHUNK - 1, 1),
+    ] {
+        let mut check = divided(&program(file, &[]), 1);
+        (check.strategy, check.keep_going, check.seed) = (Some(strategy), true, 3);
+        (check.max_executions, check.shrink_time) = (Some(most), Duration::ZERO);
+        let one = essence(&check);
+        assert_eq!((one.0.executions, one.3.len()), (most, findings), "{file} {strategy:?}");
+        for workers in [2, 3] {
+            check.workers = workers;
+            assert_eq!(essence(&check), one, "{file} {strategy:?} with {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn what_is_noticed_is_told_when_sampling_is_stopped() {
+    /// Stops a check as soon as it tells anything.
+    struct Hasty(bool);
+    impl Observer for Hasty {
+        fn progress(&mut self, _: &Progress) {
+            self.0 = true;
+        }
+
+        fn is_stopped(&self) -> bool {
+            self.0
+        }
+    }
+    let mut check = divided(&program("bugs/abba.c", &[]), 3);
+    (check.strategy, check.keep_going, check.max_executions) = (Some(StrategyKind::Random), true, Some(u64::MAX));
+    let report = check.run_watched(&mut Hasty(false)).expect("a verdict");
+    assert!(report.interrupted);
+    assert_eq!((report.verdict, report.findings.len()), (Verdict::Finding, 1));
+    (check.keep_going, check.max_executions, check.max_time) = (true, None, Some(Duration::from_millis(300)));
+    let report = check.run().expect("a verdict");
+    assert!(!report.interrupted && report.wall >= Duration::from_millis(300));
     assert_eq!((report.verdict, report.findings.len()), (Verdict::Finding, 1));
 }
 

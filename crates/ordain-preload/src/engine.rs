@@ -390,6 +390,9 @@ impl Engine {
     /// Takes over a plan: a copy of it, if it can be told in few words, and then true; else the plan itself, which must
     /// outlive the execution.
     pub unsafe fn prepare(&mut self, plan: &mut Plan<'_>) -> bool {
+        if plan.is_anew() {
+            self.arbiter.forget_long_loops();
+        }
         let Some(portable) = plan.portable() else {
             self.borrowed = (plan as *mut Plan<'_>).cast();
             return false;

@@ -416,6 +416,7 @@ impl TurnOver {
             foresight.hear(follower.arbiter.execution());
         }
         let done = summary.executions;
+        // Not before some were made, however slow it is: so a small search is never divided, and comes to the same each time.
         let over = done >= self.most || done.is_multiple_of(64) && now() - self.started >= self.time;
         if self.telling || over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

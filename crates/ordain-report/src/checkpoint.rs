@@ -3,9 +3,8 @@
 //! A checkpoint is believed only if it is whole (it is sealed with a hash) and about the very same thing: its *identity* says by name what is
 //! explored and how, so that it can be told what differs. What is inside is a matter of whoever keeps it.
 
-use crate::store;
+use crate::{fingerprint, store};
 use std::fs::File;
-use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 /// The name of a checkpoint, or what it begins with.
 pub const FILE: &str = "checkpoint";
 /// What the first line begins with; it changes when checkpoints of before cannot be read any more.
-const HEAD: &str = "ordain checkpoint 2 ";
+const HEAD: &str = "ordain checkpoint 3 ";
 /// Larger files are refused.
 const MOST_BYTES: u64 = 1 << 32;
 /// How often what is left is kept, at most, and how often its own time that is at least.
@@ -28,7 +27,7 @@ pub fn write(directory: &Path, name: &str, identity: &Identity, body: &[u8]) -> 
     let mut sealed = serde_json::to_vec(identity).map_err(|e| e.to_string())?;
     sealed.push(b'\n');
     sealed.extend_from_slice(body);
-    let mut bytes = format!("{HEAD}{:016x}\n", seal(&sealed)).into_bytes();
+    let mut bytes = format!("{HEAD}{}\n", seal(&sealed)).into_bytes();
     bytes.append(&mut sealed);
     store::write(directory, name, &bytes).map(|_| ())
 }
@@ -64,17 +63,15 @@ pub fn forget(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn seal(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(bytes);
-    hasher.finish()
+fn seal(bytes: &[u8]) -> String {
+    format!("{:032x}", fingerprint::of(bytes))
 }
 
 fn open(bytes: &[u8], identity: &Identity) -> Result<Vec<u8>, String> {
     let rest = bytes.strip_prefix(HEAD.as_bytes());
     let rest = rest.ok_or("it was made by another version of Ordain, or is no checkpoint")?;
     let (told, sealed) = split_line(rest).ok_or("it is damaged")?;
-    if told != format!("{:016x}", seal(sealed)).as_bytes() {
+    if told != seal(sealed).as_bytes() {
         return Err("it is damaged".into());
     }
     let (theirs, body) = split_line(sealed).ok_or("it is damaged")?;

@@ -20,6 +20,7 @@ pub mod checkpoint;
 pub mod conduct;
 #[cfg(feature = "export")]
 pub mod explain;
+pub mod fingerprint;
 #[cfg(feature = "export")]
 pub mod html;
 #[cfg(feature = "export")]

@@ -5,6 +5,7 @@
 //! flows without locations.
 
 use crate::explain::{self, code};
+use crate::fingerprint;
 use crate::kind::Kind;
 use crate::places;
 use crate::plain;
@@ -16,7 +17,6 @@ use crate::when;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
-use twox_hash::XxHash3_128;
 
 /// What relative URIs are relative to.
 const BASE: &str = "%SRCROOT%";
@@ -310,7 +310,7 @@ fn fingerprint(story: &Story, root: Option<&Path>) -> String {
         parts.insert(format!("{}\0{}", story.program, story.headline));
     }
     let all: Vec<String> = std::iter::once(code(story.kind)).chain(parts).collect();
-    format!("{:032x}", XxHash3_128::oneshot(all.join("\0\0").as_bytes()))
+    format!("{:032x}", fingerprint::of(all.join("\0\0").as_bytes()))
 }
 
 fn identity(story: &Story) -> Vec<&Place> {

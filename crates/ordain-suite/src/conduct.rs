@@ -71,7 +71,7 @@ pub(crate) fn run(
 fn live(
     suite: &Suite,
     config: &TestConfig,
-    (directory, fingerprint): (&Path, Option<u64>),
+    (directory, fingerprint): (&Path, Option<u128>),
     prepared: &Prepared,
     mut gate: Gate,
 ) {

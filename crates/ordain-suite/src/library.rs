@@ -23,7 +23,7 @@ pub(crate) struct Library<'a> {
     pub(crate) found: &'a Found,
     pub(crate) environment: Vec<(String, String)>,
     /// What it is made of, if that can be told: then what is left of its searches is kept.
-    pub(crate) fingerprint: Option<u64>,
+    pub(crate) fingerprint: Option<u128>,
     /// Whether it goes on with what was kept.
     pub(crate) resume: bool,
     /// Where schedules of its findings are written, and what is left of its searches.
@@ -61,7 +61,7 @@ impl Library<'_> {
         command.env(SOCKET, &path).env(DIRECTORY, self.directory).env_remove("ORDAIN_REPLAY");
         command.env_remove(TEST).env_remove(RESUME);
         if let Some(fingerprint) = self.fingerprint {
-            command.env(TEST, format!("{fingerprint:016x}"));
+            command.env(TEST, format!("{fingerprint:032x}"));
         }
         if self.resume {
             command.env(RESUME, "1");

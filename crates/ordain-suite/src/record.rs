@@ -173,7 +173,7 @@ impl Test {
             done_at: row.done_at,
             trouble: row.trouble.clone(),
             directory: row.directory.strip_prefix(&suite.directory).unwrap_or(&row.directory).to_owned(),
-            fingerprint: row.fingerprint.map(|number| format!("{number:016x}")),
+            fingerprint: row.fingerprint.map(|number| format!("{number:032x}")),
         }
     }
 
@@ -195,7 +195,7 @@ impl Test {
             run: Some(Box::new(run)),
             trouble: self.trouble.clone(),
             directory,
-            fingerprint: self.fingerprint.as_deref().and_then(|text| u64::from_str_radix(text, 16).ok()),
+            fingerprint: self.fingerprint.as_deref().and_then(|text| u128::from_str_radix(text, 16).ok()),
         })
     }
 }

@@ -95,7 +95,7 @@ pub struct Row {
     /// The directory of its record and of the schedules of its findings.
     pub directory: PathBuf,
     /// What it was made of, to tell whether it is still the same test.
-    pub fingerprint: Option<u64>,
+    pub fingerprint: Option<u128>,
 }
 
 impl Row {

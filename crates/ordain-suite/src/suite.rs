@@ -8,10 +8,7 @@ use crate::config::{Config, ConfigError, TestConfig};
 use crate::program;
 use crate::record;
 use crate::result::{Row, SuiteResult};
-use ordain_report::checkpoint;
-use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Read;
+use ordain_report::{checkpoint, fingerprint};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -161,28 +158,13 @@ pub(crate) fn locate(base: &Path, path: impl AsRef<Path>) -> PathBuf {
 }
 
 /// What a test is made of: what the file says about it, its binary, and what it reads.
-fn fingerprint(config: &TestConfig, base: &Path, found: Option<&Found>) -> Option<u64> {
-    let mut hasher = DefaultHasher::new();
-    env!("CARGO_PKG_VERSION").hash(&mut hasher);
+fn fingerprint(config: &TestConfig, base: &Path, found: Option<&Found>) -> Option<u128> {
+    let (binary, input) = match found {
+        Some(found) => (fingerprint::of_file(&found.binary).ok()?, Vec::new()),
+        None => program::files(config, base).ok().map(|(binary, input)| (binary.fingerprint, input))?,
+    };
     // How much it counts changes nothing of what it is.
-    format!("{:?}", TestConfig { weight: 1.0, ..config.clone() }).hash(&mut hasher);
-    match found {
-        Some(found) => hash_file(&found.binary, &mut hasher).ok()?,
-        None => {
-            let (binary, input) = program::files(config, base).ok()?;
-            (binary.fingerprint, input).hash(&mut hasher);
-        }
-    }
-    Some(hasher.finish())
-}
-
-fn hash_file(path: &Path, hasher: &mut DefaultHasher) -> std::io::Result<()> {
-    let mut file = File::open(path)?;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(()),
-            count => hasher.write(&buffer[..count]),
-        }
-    }
+    let config = TestConfig { weight: 1.0, ..config.clone() };
+    let version = env!("CARGO_PKG_VERSION");
+    Some(fingerprint::of(format!("{version} {binary:032x} {:032x} {config:?}", fingerprint::of(&input)).as_bytes()))
 }

@@ -164,7 +164,7 @@ impl Check {
         self
     }
 
-    /// The seed of the samplers. The same seed gives the same executions.
+    /// The seed of the samplers. The same seed gives the same executions, and with any number of workers the same findings.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -569,7 +569,7 @@ impl Run<'_> {
         report.executions = 1;
         report.depth = self.executor.execution().steps.len();
         report.steps = report.depth as u64;
-        report.threads = self.executor.execution().spawned_by.len();
+        report.threads = self.executor.execution().thread_count();
         report.elapsed = self.started.elapsed();
         if let Some(mut noticed) = noticed {
             report.failing = 1;

@@ -92,7 +92,7 @@ pub(crate) struct Context<'a> {
 
 /// Looks at the last execution for misbehaviour.
 pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<Noticed> {
-    let execution = executor.execution();
+    let (execution, names) = (executor.execution(), Target::names(executor));
     if !execution.plain.is_empty() {
         races::find(execution, found);
     } else {
@@ -121,15 +121,11 @@ pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<N
             Misuse::LockHeldAtExit(_) => FindingKind::LockHeldAtExit,
             _ => FindingKind::Misuse,
         };
-        let step = &execution.steps[at.step as usize];
-        return notice(kind, String::new(), format!("{:?} {:?}", at.misuse, step.site));
+        return notice(kind, String::new(), execution.place(names));
     }
     match &execution.end {
-        End::Deadlock(deadlock) => {
-            let waiting: Vec<_> = deadlock.waiters.iter().map(|w| (w.thread, w.site)).collect();
-            notice(FindingKind::Deadlock, String::new(), format!("{waiting:?}"))
-        }
-        End::Livelock { loops } => notice(FindingKind::Livelock, String::new(), format!("{loops:?}")),
+        End::Deadlock(_) => notice(FindingKind::Deadlock, String::new(), execution.place(names)),
+        End::Livelock { .. } => notice(FindingKind::Livelock, String::new(), execution.place(names)),
         End::StepLimit => notice(FindingKind::StepLimit, render::step_limit(executor), String::new()),
         _ => None,
     }

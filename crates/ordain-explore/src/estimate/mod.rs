@@ -163,7 +163,7 @@ impl Foresight {
             let number = self.probes as usize;
             self.probes += 1;
             let kind = [Kind::Random, Kind::Pct, Kind::Pos, Kind::Urw][number % 4];
-            let mut strategy = kind.make(self.probes, 1 + number / 4 % 3);
+            let mut strategy = kind.make_plain(self.probes, 1 + number / 4 % 3);
             let Some(mut plan) = strategy.plan() else { return };
             target.run(&mut plan);
             self.learn(target.execution());

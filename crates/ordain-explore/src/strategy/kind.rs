@@ -1,6 +1,6 @@
 //! The strategies by name.
 
-use super::{Dfs, Dpor, Optimal, Pct, Portfolio, Pos, Random, Source, Urw};
+use super::{Chunks, Dfs, Dpor, Optimal, Pct, Portfolio, Pos, Random, Source, Urw};
 use crate::frontier::{Divisible, Rule};
 use crate::search::Strategy;
 use alloc::boxed::Box;
@@ -66,6 +66,11 @@ impl Kind {
 
     /// Makes it. The seed is for samplers, the depth for probabilistic concurrency testing.
     pub fn make(self, seed: u64, depth: usize) -> Box<dyn Strategy> {
+        if self.samples() { Box::new(Chunks::new(self, seed, depth)) } else { self.make_plain(seed, depth) }
+    }
+
+    /// Makes it; a sampler is one that never begins anew.
+    pub(crate) fn make_plain(self, seed: u64, depth: usize) -> Box<dyn Strategy> {
         match self {
             Self::Dfs => Box::new(Dfs::default()),
             Self::Dpor => Box::new(Dpor::default()),

@@ -2,6 +2,7 @@
 
 mod awake;
 mod bounded;
+mod chunks;
 mod dfs;
 mod dpor;
 mod kind;
@@ -15,6 +16,7 @@ mod source;
 mod urw;
 
 pub use bounded::{Bound, Bounded};
+pub use chunks::{CHUNK, Chunk, Chunks, Deal, InOrder};
 pub use dfs::Dfs;
 pub use dpor::Dpor;
 pub use kind::Kind;

@@ -6,7 +6,8 @@ use crate::search::{Coverage, Strategy};
 use alloc::vec::Vec;
 use ordain_model::{Arbiter, Execution, ThreadId, Transition};
 
-/// The enabled threads, each with its number of outcomes.
+/// The enabled threads, each with its number of outcomes, in the order in which they were spawned: their numbers depend on earlier
+/// executions, and a sample must not.
 pub(super) fn enabled_threads(arbiter: &mut Arbiter, out: &mut Vec<(ThreadId, u32)>) {
     out.clear();
     for &thread in arbiter.alive() {
@@ -14,6 +15,11 @@ pub(super) fn enabled_threads(arbiter: &mut Arbiter, out: &mut Vec<(ThreadId, u3
         if choices > 0 {
             out.push((thread, choices));
         }
+    }
+    // The number of main's step is the largest; the first step of all has the number zero.
+    let spawned = |e: &(ThreadId, u32)| arbiter.execution().spawned_by[e.0.index()].wrapping_add(1);
+    if !out.is_sorted_by_key(spawned) {
+        out.sort_unstable_by_key(spawned);
     }
     if out.is_empty()
         && let Some(released) = arbiter.first_enabled()

@@ -545,6 +545,9 @@ impl Interpreter {
 
 impl Target for Interpreter {
     fn run(&mut self, plan: &mut Plan<'_>) {
+        if plan.is_anew() {
+            self.arbiter.forget_long_loops();
+        }
         self.arbiter.begin();
         self.ids = vec![ThreadId::MAIN];
         self.locals = vec![Local { senders: self.owned(0), ..Local::default() }];

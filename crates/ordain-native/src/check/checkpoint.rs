@@ -8,7 +8,7 @@ use crate::finding::{Finding, Noticed};
 use ordain_explore::frontier::Controller;
 use ordain_model::Schedule;
 use ordain_report::checkpoint::{self, FILE, Identity};
-use ordain_report::{Kind, Story};
+use ordain_report::{Kind, Story, fingerprint};
 use ordain_wire::Mode;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl Check {
     /// All that decides what is explored.
     fn identity(&self) -> Identity {
         let options = &self.options;
-        let input = twox_hash::XxHash3_128::oneshot(&self.launch.input);
+        let input = fingerprint::of(&self.launch.input);
         [
             ("version of Ordain", env!("CARGO_PKG_VERSION").to_owned()),
             ("program", format!("{} ({:032x})", self.binary.path.display(), self.binary.fingerprint)),

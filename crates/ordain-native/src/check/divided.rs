@@ -153,6 +153,11 @@ impl Worker for Crew<'_> {
 }
 
 impl Heard {
+    /// Whether a check is over with it.
+    pub(super) fn ends(&self, keep_going: bool) -> bool {
+        self.unconfirmed.is_some() || self.noticed.is_some() && !keep_going
+    }
+
     /// What a turn brought, with what it noticed unless that was told.
     pub(super) fn of(native: &Native, turn: &Turn, expected_status: i32, told: &mut Vec<Noticed>) -> Self {
         let noticed = if turn.telling { finding::notice(native, expected_status) } else { None };

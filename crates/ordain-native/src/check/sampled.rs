@@ -1,20 +1,20 @@
-//! Sampling with several workers: each draws samples with seeds of its own, in a process of its own.
+//! Sampling with several workers, each in a process of its own, with the result that one worker would have.
 //!
-//! Samples come in chunks, each with its seed, so the same are drawn however many workers there are.
+//! Samples come in chunks, each with its seed, so the same are drawn however many workers there are. What is noticed in a chunk
+//! counts when all chunks before it are done: then it is what one worker would have come to first.
 
 use super::Problem;
 use super::divided::Heard;
 use super::run::{Explored, Run};
 use crate::finding::Noticed;
 use crate::target::{Allowance, Failure, Native, Search, Wanted};
+use ordain_explore::strategy::{CHUNK, Chunk, Deal, InOrder};
 use ordain_explore::{Coverage, Summary};
 use ordain_wire::Mode;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Samples with one seed.
-const CHUNK: u64 = 2_000;
 /// How long a process samples before it is heard.
 const TURN: Duration = Duration::from_millis(100);
 /// How often a chunk is begun whose process is lost.
@@ -23,23 +23,25 @@ const ATTEMPTS: u32 = 3;
 /// What workers share.
 struct Common {
     job: Search,
-    most: u64,
+    deal: Deal,
+    keep_going: bool,
     deadline: Option<Instant>,
-    /// The next chunk.
-    next: AtomicU64,
+    /// Nobody goes on, whatever is left.
     stop: AtomicBool,
 }
 
-/// What a worker tells.
+/// What a worker tells of a chunk.
 enum Told {
     /// It has gone on.
-    Turn(Summary, Box<Heard>),
-    /// A process was lost, and why; what it had drawn of its chunk does not count.
-    Lost(String, u64),
+    Turn(Box<Heard>),
+    /// Its process was started anew, and it begins again: why, if it was lost, and what it had drawn.
+    Again { lost: Option<String>, drawn: u64 },
     /// Nothing can be run.
     Failed(Failure),
     /// The program destroys its processes.
     GivenUp,
+    /// That is all.
+    Complete,
 }
 
 impl Common {
@@ -47,65 +49,109 @@ impl Common {
         self.stop.load(Relaxed) || self.deadline.is_some_and(|d| Instant::now() >= d)
     }
 
-    fn work(&self, mut native: Native, tell: &Sender<Told>) {
+    fn work(&self, mut native: Native, tell: &Sender<(u64, Told)>) {
         let mut told: Vec<Noticed> = Vec::new();
-        loop {
-            let chunk = self.next.fetch_add(1, Relaxed);
-            let first = chunk.saturating_mul(CHUNK);
-            if first >= self.most || self.is_over() {
-                return;
-            }
-            let seed = self.job.seed.wrapping_add(chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let job = Search { seed, ..self.job };
-            if self.draw(&mut native, &job, CHUNK.min(self.most - first), &mut told, tell).is_none() {
+        while !self.is_over()
+            && let Some(chunk) = self.deal.next()
+        {
+            let tell = |what| tell.send((chunk.number, what)).ok();
+            if self.draw(&mut native, &chunk, &mut told, &tell).is_none() {
                 return;
             }
         }
     }
 
-    /// Draws a chunk; `None` if it is over.
+    /// Draws a chunk; `None` if nobody listens any more.
     fn draw(
         &self,
         native: &mut Native,
-        job: &Search,
-        most: u64,
+        chunk: &Chunk,
         told: &mut Vec<Noticed>,
-        tell: &Sender<Told>,
+        tell: &dyn Fn(Told) -> Option<()>,
     ) -> Option<()> {
-        let (mut done, mut attempts) = (0, 0);
+        let job = Search { seed: chunk.seed, ..self.job };
+        let (mut drawn, mut attempts, known) = (0, 0, told.len());
+        let mut ends = false;
         native.restart_search();
-        while done < most && !self.is_over() {
-            let left = self.deadline.map_or(TURN, |d| d.saturating_duration_since(Instant::now()).min(TURN));
-            let allowance =
-                Allowance { before: done, executions: most - done, time: left, forecast: Wanted::No, keep: false };
-            match native.explore(job, &allowance) {
+        while drawn < chunk.samples && !ends {
+            if self.is_over() || !self.deal.matters(chunk.number) {
+                return Some(());
+            }
+            let time = self.deadline.map_or(TURN, |d| d.saturating_duration_since(Instant::now()).min(TURN));
+            let executions = chunk.samples - drawn;
+            let allowance = Allowance { before: drawn, executions, time, forecast: Wanted::No, keep: false };
+            let losses = native.losses;
+            let what = match native.explore(&job, &allowance) {
                 Ok(Some(turn)) => {
-                    done += turn.summary.executions;
+                    drawn += turn.summary.executions;
                     let heard = Heard::of(native, &turn, job.expected_status, told);
-                    tell.send(Told::Turn(turn.summary, Box::new(heard))).ok()?;
+                    ends = heard.ends(self.keep_going);
+                    Told::Turn(Box::new(heard))
                 }
                 Ok(None) => {
                     attempts += 1;
-                    let why = native.last_loss.clone().unwrap_or_else(|| "its process was started anew".into());
-                    tell.send(Told::Lost(why, done)).ok()?;
-                    if attempts > ATTEMPTS {
-                        tell.send(Told::GivenUp).ok()?;
-                        return None;
+                    told.truncate(known);
+                    // It may also need more threads, or another mode.
+                    let lost = native.last_loss.clone().filter(|_| native.losses > losses);
+                    tell(Told::Again { lost, drawn: std::mem::take(&mut drawn) })?;
+                    ends = attempts > ATTEMPTS;
+                    if !ends {
+                        continue;
                     }
-                    done = 0;
+                    Told::GivenUp
                 }
                 Err(failure) => {
-                    tell.send(Told::Failed(failure)).ok()?;
-                    return None;
+                    ends = true;
+                    Told::Failed(failure)
+                }
+            };
+            if ends {
+                self.deal.end_with(chunk.number);
+            }
+            tell(what)?;
+        }
+        tell(Told::Complete)
+    }
+}
+
+/// Takes in what workers have told, in order.
+#[derive(Default)]
+struct Taken {
+    total: Summary,
+    /// One worker would have ended here.
+    over: bool,
+    given_up: bool,
+    problem: Option<Problem>,
+}
+
+impl Taken {
+    fn take(&mut self, run: &mut Run<'_>, told: Told) {
+        if self.over {
+            return;
+        }
+        match told {
+            Told::Turn(heard) => {
+                self.total.add(&heard.summary);
+                match run.take_heard(*heard, &self.total, false) {
+                    Ok(over) => self.over = over,
+                    Err(problem) => self.problem = Some(problem),
                 }
             }
+            Told::Again { lost: None, .. } => {}
+            Told::Again { lost, .. } => {
+                run.native.losses += 1;
+                run.native.last_loss = lost;
+            }
+            Told::Failed(failure) => self.problem = Some(failure.into()),
+            Told::GivenUp => self.given_up = true,
+            Told::Complete => {}
         }
-        Some(())
+        self.over |= self.given_up || self.problem.is_some();
     }
 }
 
 impl Run<'_> {
-    /// Whether samples can be drawn by several workers.
+    /// Whether samples are drawn by several workers.
     pub(super) fn is_shared(&self) -> bool {
         self.check.workers > 1
             && self.kind().samples()
@@ -116,11 +162,12 @@ impl Run<'_> {
 
     /// Draws samples with several workers. `None` if the program destroys its processes: then it must be led step by step.
     pub(super) fn sample(&mut self) -> Result<Option<Explored>, Problem> {
+        let most = self.most(&Summary::default());
         let common = Common {
             job: self.job(),
-            most: self.most(&Summary::default()),
+            deal: Deal::new(self.check.seed, most),
+            keep_going: self.check.keep_going,
             deadline: self.check.max_time.map(|t| self.started + t),
-            next: AtomicU64::new(0),
             stop: AtomicBool::new(false),
         };
         let mut crew = Vec::new();
@@ -129,9 +176,9 @@ impl Run<'_> {
             // The first goes on with the process that is there.
             crew.push(if number == 0 { std::mem::replace(&mut self.native, fresh) } else { fresh });
         }
-        let mut total = Summary::default();
-        let mut problem = None;
-        let mut given_up = false;
+        // What was drawn, in whatever order, and what of it counts by now.
+        let mut drawn = Summary::default();
+        let (mut order, mut taken) = (InOrder::default(), Taken::default());
         let (tell, told) = channel();
         std::thread::scope(|scope| {
             for native in crew {
@@ -142,43 +189,47 @@ impl Run<'_> {
             let mut ticked = Instant::now();
             loop {
                 match told.recv_timeout(TURN) {
-                    Ok(Told::Turn(summary, heard)) => {
-                        total.add(&summary);
-                        match self.take_heard(*heard, &total, common.stop.load(Relaxed)) {
-                            Ok(false) => {}
-                            Ok(true) => common.stop.store(true, Relaxed),
-                            Err(wrong) => problem = Some(wrong),
+                    Ok((chunk, Told::Complete)) => order.complete(chunk),
+                    Ok((chunk, what)) => {
+                        match &what {
+                            Told::Turn(heard) => drawn.add(&heard.summary),
+                            Told::Again { drawn: in_vain, .. } => {
+                                drawn.executions -= in_vain;
+                                order.begin_again(chunk, |what| matches!(what, Told::Again { .. }));
+                            }
+                            Told::Failed(_) | Told::GivenUp | Told::Complete => {}
                         }
+                        order.tell(chunk, what);
                     }
-                    Ok(Told::Lost(why, done)) => {
-                        total.executions -= done;
-                        self.native.losses += 1;
-                        self.native.last_loss = Some(why);
-                    }
-                    Ok(Told::Failed(failure)) => problem = Some(failure.into()),
-                    Ok(Told::GivenUp) => given_up = true,
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
+                while let Some(what) = order.take() {
+                    taken.take(self, what);
+                }
                 if ticked.elapsed() >= TURN {
                     ticked = Instant::now();
-                    if self.tell_progress(&total) {
+                    if self.tell_progress(&drawn) {
                         common.stop.store(true, Relaxed);
                     }
                 }
-                if problem.is_some() || given_up {
+                if taken.over {
                     common.stop.store(true, Relaxed);
                 }
             }
         });
-        self.timed_out |= common.deadline.is_some_and(|d| Instant::now() >= d);
+        if !taken.over {
+            self.timed_out |= common.deadline.is_some_and(|d| Instant::now() >= d);
+            // Time is over, or somebody stopped it: what was noticed is told, though chunks before it are not done.
+            for what in order.rest() {
+                taken.take(self, what);
+            }
+        }
+        let Taken { total, given_up, problem, .. } = taken;
         match problem {
             Some(problem) => Err(problem),
             None if given_up => Ok(None),
-            None => {
-                let drawn = total.executions >= common.most;
-                Ok(Some((total, drawn.then_some(Coverage::Samples), None)))
-            }
+            None => Ok(Some((total, (total.executions >= most).then_some(Coverage::Samples), None))),
         }
     }
 }

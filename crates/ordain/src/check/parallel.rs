@@ -12,19 +12,17 @@ use ordain_explore::frontier::{
     Accepted, Controller, Divisible, Done, Drive, Explored, Hire, Order, Pace, Signals, Worker, drive,
     explore_connected,
 };
-use ordain_explore::strategy::{Kind, Optimal};
+use ordain_explore::strategy::{Chunk, Deal, InOrder, Kind, Optimal};
 use ordain_explore::{Planned, Strategy as _, Summary, Target, search};
 use ordain_model::Transition;
 use ordain_report::Estimate;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Executions that a sampler makes with one seed.
-const CHUNK: u64 = 256;
 /// What is to be done elsewhere is told at once, so workers need not come back soon.
 const PACE: Pace = Pace { least: 20_000, ..Pace::LOCAL };
 /// A worker gives back what is left after this part of its time, and soon, if others have nothing to do.
@@ -41,8 +39,8 @@ pub struct ParallelCheck {
 
 impl Check {
     /// Explores with so many workers at the same time, each on a thread of its own; zero is one for each core. No class is explored twice,
-    /// and none is left out, however many they are. `optimal`, `source` and `portfolio` are divided, samplers share the seeds; other
-    /// strategies and bounds use one worker.
+    /// and none is left out, however many they are. `optimal`, `source` and `portfolio` are divided, so which finding comes first
+    /// may depend on timing; samplers find what one worker finds, unless time ends the check; other strategies and bounds use one worker.
     ///
     /// The workers run the program at the same time, so it must be `Send` and `Sync`. A program that uses locks or channels made outside of it
     /// (statics, or captured by the closure) is explored by one worker, because all would share their values.
@@ -120,6 +118,14 @@ struct Heard {
     spun: bool,
 }
 
+impl Heard {
+    /// Whether a check is over with it.
+    fn ends(&self, check: &Check) -> bool {
+        let noticed = self.noticed.as_ref();
+        noticed.is_some_and(|(n, _)| !check.keep_going || n.kind == ordain_report::Kind::Nondeterminism)
+    }
+}
+
 /// The schedule of what was noticed elsewhere, with the numbers that threads have here.
 fn at_home(executor: &mut Executor, (noticed, lineages): (Noticed, Vec<Vec<u32>>)) -> Noticed {
     let names = executor.names_mut();
@@ -171,6 +177,48 @@ impl<'a> Crew<'a> {
             ControlFlow::Break(())
         });
         (result, heard)
+    }
+}
+
+/// What a worker tells of a chunk of samples.
+enum Told {
+    /// It has gone on.
+    Part(Summary, Heard),
+    /// That is all.
+    Complete,
+    /// The program uses values that workers share.
+    Shares,
+}
+
+impl Crew<'_> {
+    /// Draws a chunk of samples; `None` if nobody listens any more.
+    fn draw(&mut self, chunk: &Chunk, deal: &Deal, stop: &AtomicBool, tell: &dyn Fn(Told) -> Option<()>) -> Option<()> {
+        let common = self.common;
+        let mut strategy = common.strategy.make(chunk.seed, common.check.pct_depth);
+        let (mut drawn, mut ends) = (0, false);
+        let is_over = || stop.load(Relaxed) || !deal.matters(chunk.number);
+        while drawn < chunk.samples && !ends {
+            if is_over() || common.is_spent() {
+                return Some(());
+            }
+            let (summary, heard) = self.watch(|watch, look| {
+                search(watch, &mut *strategy, &mut |target, summary| {
+                    let looked = look(target);
+                    let over = drawn + summary.executions >= chunk.samples || is_over();
+                    if over { ControlFlow::Break(()) } else { looked }
+                })
+            });
+            if self.executor.shares_values() {
+                return tell(Told::Shares);
+            }
+            drawn += summary.executions;
+            ends = heard.ends(common.check);
+            if ends {
+                deal.end_with(chunk.number);
+            }
+            tell(Told::Part(summary, heard))?;
+        }
+        tell(Told::Complete)
     }
 }
 
@@ -335,32 +383,33 @@ impl Run<'_> {
         if invalid || !self.check.keep_going { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Lets workers sample, each with seeds of its own. `None` if they are in each other's way.
+    /// Lets workers sample, with the result that one worker would have: what is noticed in a chunk counts when all chunks before it are
+    /// done. `None` if they are in each other's way.
     fn sample(&mut self, common: &Common<'_>, workers: usize, report: &mut Report) -> Option<Summary> {
-        let chunks = AtomicU64::new(0);
-        let total = Mutex::new(Summary::default());
-        let signals = Signals::default();
+        let deal = Deal::new(common.check.seed, common.most);
+        // How many executions there are in all is up to the deal.
+        let common = Common { runs: AtomicU64::new(0), most: u64::MAX, ..*common };
+        let stop = AtomicBool::new(false);
+        let (mut order, mut total, mut over) = (InOrder::default(), Summary::default(), false);
+        let mut take = |(summary, heard): (Summary, Heard)| {
+            if !over {
+                total.add(&summary);
+                over = self.hear(heard, report).is_break();
+            }
+            over
+        };
         let (tell, told) = std::sync::mpsc::channel();
-        std::thread::scope(|scope| {
+        let apart = std::thread::scope(|scope| {
             for number in 0..workers as u64 {
-                let (chunks, total, signals, tell) = (&chunks, &total, &signals, tell.clone());
+                let (common, deal, stop, tell) = (&common, &deal, &stop, tell.clone());
                 scope.spawn(move || {
                     let mut crew = Crew::new(common, number);
-                    while !signals.stop.load(Relaxed) && common.runs.load(Relaxed) < common.most {
-                        let seed =
-                            common.check.seed.wrapping_add(chunks.fetch_add(1, Relaxed).wrapping_mul(0x9e37_79b9));
-                        let mut strategy = common.strategy.make(seed, common.check.pct_depth);
-                        let (summary, heard) = crew.watch(|watch, look| {
-                            search(watch, &mut *strategy, &mut |target, summary| {
-                                let looked = look(target);
-                                let over = summary.executions >= CHUNK || signals.stop.load(Relaxed);
-                                if over { ControlFlow::Break(()) } else { looked }
-                            })
-                        });
-                        total.lock().unwrap_or_else(std::sync::PoisonError::into_inner).add(&summary);
-                        let over = common.deadline.is_some_and(|d| Instant::now() >= d);
-                        let heard = if crew.executor.shares_values() { None } else { Some(heard) };
-                        if tell.send(heard).is_err() || over {
+                    while !stop.load(Relaxed)
+                        && !common.is_spent()
+                        && let Some(chunk) = deal.next()
+                    {
+                        let tell = |what| tell.send((chunk.number, what)).ok();
+                        if crew.draw(&chunk, deal, stop, &tell).is_none() {
                             return;
                         }
                     }
@@ -368,18 +417,28 @@ impl Run<'_> {
             }
             drop(tell);
             let mut apart = true;
-            while let Ok(heard) = told.recv() {
-                apart &= heard.is_some();
-                let over = match heard {
-                    Some(heard) if apart => self.hear(heard, report).is_break(),
-                    _ => true,
-                };
-                if over {
-                    signals.stop.store(true, Relaxed);
+            while let Ok((chunk, told)) = told.recv() {
+                match told {
+                    Told::Part(summary, heard) => order.tell(chunk, (summary, heard)),
+                    Told::Complete => order.complete(chunk),
+                    Told::Shares => {
+                        apart = false;
+                        stop.store(true, Relaxed);
+                    }
+                }
+                while apart && let Some(part) = order.take() {
+                    if take(part) {
+                        stop.store(true, Relaxed);
+                    }
                 }
             }
-            apart.then(|| *total.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
-        })
+            apart
+        });
+        // When time is over, what was noticed is told, though chunks before it are not done.
+        for part in order.rest().take_while(|_| apart) {
+            take(part);
+        }
+        apart.then_some(total)
     }
 
     /// Estimates how much there is in all: workers know only their parts.

@@ -4,10 +4,7 @@ use crate::rt::Executor;
 use ordain_explore::Target;
 use ordain_model::describe;
 use ordain_model::{Schedule, Step};
-use ordain_report::Story;
-use std::fs;
-use std::hash::{DefaultHasher, Hasher};
-use std::io::Read;
+use ordain_report::{Story, fingerprint};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -20,7 +17,7 @@ pub(super) fn schedule(executor: &Executor, check: &str, story: &Story, steps: u
     put("level", super::LEVEL.to_owned());
     put("ordain", env!("CARGO_PKG_VERSION").to_owned());
     if let Some(fingerprint) = binary_fingerprint() {
-        put("binary", format!("{fingerprint:016x}"));
+        put("binary", format!("{fingerprint:032x}"));
     }
     let transitions = executor.execution().steps.iter().take(steps).map(Step::transition);
     schedule.set_steps(transitions, executor.names());
@@ -28,22 +25,9 @@ pub(super) fn schedule(executor: &Executor, check: &str, story: &Story, steps: u
 }
 
 /// A fingerprint of the running binary, to tell whether a schedule was made by it. Taken once.
-fn binary_fingerprint() -> Option<u64> {
-    static FINGERPRINT: OnceLock<Option<u64>> = OnceLock::new();
-    *FINGERPRINT.get_or_init(read_fingerprint)
-}
-
-fn read_fingerprint() -> Option<u64> {
-    let mut file = fs::File::open(std::env::current_exe().ok()?).ok()?;
-    let mut hasher = DefaultHasher::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Some(hasher.finish()),
-            Ok(n) => hasher.write(&buffer[..n]),
-            Err(_) => return None,
-        }
-    }
+fn binary_fingerprint() -> Option<u128> {
+    static FINGERPRINT: OnceLock<Option<u128>> = OnceLock::new();
+    *FINGERPRINT.get_or_init(|| std::env::current_exe().and_then(|path| fingerprint::of_file(&path)).ok())
 }
 
 /// Writes the schedule to a file of its own; gives its path.

@@ -471,6 +471,9 @@ impl Target for Executor {
         runtime.last_panic = None;
         runtime.tearing_down = false;
         runtime.unwinding = 0;
+        if plan.is_anew() {
+            runtime.arbiter.forget_long_loops();
+        }
         // SAFETY: only the lifetime changes; the pointer is taken back below, before the borrow ends.
         let plan: NonNull<Plan<'static>> = unsafe { std::mem::transmute(NonNull::from(plan)) };
         runtime.plan = Some(plan);
