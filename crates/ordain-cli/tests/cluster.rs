@@ -10,7 +10,20 @@ use std::time::{Duration, Instant};
 
 /// Tests for workers to run. They explore when a worker says so, and everything at once otherwise.
 mod explored {
+    use ordain::cell::UnsafeCell;
     use ordain::sync::{Arc, Mutex};
+
+    struct Plain(UnsafeCell<u32>);
+
+    // SAFETY: a lie, so that threads race; under control only one of them runs at a time.
+    unsafe impl Sync for Plain {}
+
+    impl Plain {
+        fn increment(&self) {
+            // SAFETY: no other thread runs meanwhile.
+            self.0.with_mut(|value| unsafe { *value += 1 });
+        }
+    }
 
     fn counter(rounds: usize) {
         let mutex = Arc::new(Mutex::new(0));
@@ -44,6 +57,34 @@ mod explored {
 
     #[test]
     #[ignore = "for workers of clusters"]
+    fn panics() {
+        ordain::check(|| {
+            let (mutex, other) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
+            let (first, second) = (mutex.clone(), other.clone());
+            let thread = ordain::thread::spawn(move || {
+                *first.lock().unwrap() += 1;
+                *second.lock().unwrap() += 1;
+            });
+            let (early, late) = (*mutex.lock().unwrap(), *other.lock().unwrap());
+            assert_eq!(early, late, "seen between two changes");
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    #[ignore = "for workers of clusters"]
+    fn data_race() {
+        ordain::check(|| {
+            let plain = Arc::new(Plain(UnsafeCell::new(0)));
+            let other = plain.clone();
+            let thread = ordain::thread::spawn(move || other.increment());
+            plain.increment();
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    #[ignore = "for workers of clusters"]
     fn deadlock() {
         ordain::check(|| {
             let (a, b) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
@@ -58,6 +99,7 @@ mod explored {
 /// A deadlock in a program was found, and replays where this is.
 fn is_deadlock_that_replays(fleet: &Fleet, output: &Output) {
     let result = json(output);
+    common::assert_valid(&result);
     assert_eq!(output.status.code(), Some(1), "{result:#}");
     assert_eq!(result["findings"][0]["kind"], "deadlock");
     let program = fleet.directory.path().join("program");
@@ -92,6 +134,16 @@ fn a_finding_in_a_test_comes_back_with_its_schedule() {
     assert_eq!(result["findings"][0]["kind"], "deadlock");
     let schedule = std::fs::read_to_string(schedule(fleet.directory.path(), &result)).unwrap();
     assert!(schedule.starts_with("ordain schedule 1"), "{schedule}");
+}
+
+#[test]
+fn findings_that_only_tests_have_are_as_the_schema_says() {
+    let fleet = Fleet::start(1);
+    for (test, kind) in [("explored::panics", "panic"), ("explored::data_race", "data-race")] {
+        let result = json(&fleet.check_test(test, &[]).output().unwrap());
+        common::assert_valid(&result);
+        assert_eq!(result["findings"][0]["kind"], kind, "{result:#}");
+    }
 }
 
 #[test]

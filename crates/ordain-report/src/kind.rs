@@ -139,4 +139,15 @@ mod tests {
         }
         assert_eq!(Kind::by_word("nothing"), None);
     }
+
+    #[test]
+    fn none_is_missing_among_all() {
+        // Whoever reads them knows each by its name, and says so of a name that nobody has.
+        let error = serde_json::from_str::<Kind>("\"?\"").expect_err("there is no such kind").to_string();
+        let mut known: Vec<&str> = error.split('`').skip(1).step_by(2).filter(|word| *word != "?").collect();
+        let mut all = Kind::ALL.map(Kind::word);
+        known.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(known, all, "{error}");
+    }
 }

@@ -5,6 +5,8 @@ mod common;
 use ordain_report::{Kind, Run, Switch, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 fn schema() -> Value {
     serde_json::from_str(include_str!("../../../docs/run.schema.json")).expect("the schema is JSON")
@@ -46,6 +48,47 @@ fn every_word_is_in_the_schema() {
     }
     assert_eq!(schema()["properties"]["version"]["const"], json!(Run::VERSION));
     assert_eq!(schema()["$defs"]["story"]["properties"]["kind"]["enum"], json!(Kind::ALL.map(Kind::word)));
+}
+
+/// All lists of words in a schema.
+fn enums<'a>(schema: &'a Value, found: &mut Vec<&'a Vec<Value>>) {
+    match schema {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::Array(words) if name == "enum" => found.push(words),
+                    value => enums(value, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| enums(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn no_schema_forgets_a_kind_of_finding() {
+    let kinds: BTreeSet<&str> = Kind::ALL.map(Kind::word).into();
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut lists = Vec::new();
+    for entry in fs::read_dir(docs).expect("the documentation is there") {
+        let path = entry.expect("it can be read").path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let Some(name) = name.strip_suffix(".schema.json") else { continue };
+        let text = fs::read_to_string(&path).expect("the schema can be read");
+        let schema: Value = serde_json::from_str(&text).expect("the schema is JSON");
+        let mut found = Vec::new();
+        enums(&schema, &mut found);
+        for words in found {
+            let words: BTreeSet<&str> = words.iter().filter_map(Value::as_str).collect();
+            if !words.is_disjoint(&kinds) {
+                assert_eq!(words, kinds, "{name}");
+                lists.push(name.to_owned());
+            }
+        }
+    }
+    lists.sort_unstable();
+    assert_eq!(lists, ["check", "run"], "the schemas that list kinds");
 }
 
 /// Walks a record along its schema, and notes each field that the record has, by the definition that it is in.
