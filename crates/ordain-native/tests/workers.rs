@@ -77,6 +77,26 @@ fn workers_share_seeds() {
 }
 
 #[test]
+fn sampling_in_many_turns_loses_no_process() {
+    /// Hears of a search after each chunk, which therefore begins with a turn.
+    struct Close;
+    impl Observer for Close {
+        fn progress(&mut self, _: &Progress) {}
+
+        fn allowance(&self, _: u64) -> (Duration, u64) {
+            (Duration::MAX, CHUNK)
+        }
+    }
+    for strategy in [StrategyKind::Random, StrategyKind::Urw, StrategyKind::Pct, StrategyKind::Pos] {
+        let mut check = divided(&program("counts/buffer.c", &["2", "1", "2"]), 1);
+        (check.strategy, check.max_executions) = (Some(strategy), Some(8 * CHUNK));
+        let report = check.run_watched(&mut Close).expect("a verdict");
+        assert_eq!((report.verdict, report.summary.executions), (Verdict::NoFinding, 8 * CHUNK), "{strategy:?}");
+        assert_eq!(report.losses, 0, "{strategy:?}");
+    }
+}
+
+#[test]
 fn a_small_search_is_never_divided_and_finds_the_same_each_time() {
     for file in ["bugs/abba.c", "bugs/philosophers.c", "bugs/lost_update.c"] {
         let mut check = divided(&program(file, &[]), 1);

@@ -206,9 +206,7 @@ impl Supervisor {
                 let kind = Kind::ALL.get(control.strategy.load(Relaxed) as usize).copied().unwrap_or_default();
                 samples = kind.samples();
                 let (seed, depth) = (control.seed.load(Relaxed), control.depth.load(Relaxed) as usize);
-                // A sampler has nothing to lose: it goes on while the memory of the search is read-only.
-                // SAFETY: no execution runs.
-                if samples { unsafe { heap::outside(|| kind.make(seed, depth)) } } else { kind.make(seed, depth) }
+                if samples { Box::new(Exposed::new(kind, seed, depth)) } else { kind.make(seed, depth) }
             }
         };
         let number = control.search.load(Relaxed);
@@ -419,6 +417,37 @@ impl TurnOver {
         // Not before some were made, however slow it is: so a small search is never divided, and comes to the same each time.
         let over = done >= self.most || done.is_multiple_of(64) && now() - self.started >= self.time;
         if self.telling || over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// A sampler, which has nothing to lose: it goes on while the memory of the search is read-only, so everything it has is elsewhere.
+struct Exposed(Box<dyn Strategy>);
+
+impl Exposed {
+    fn new(kind: Kind, seed: u64, depth: usize) -> Self {
+        // SAFETY: no execution runs.
+        Self(unsafe { heap::outside(|| kind.make(seed, depth)) })
+    }
+}
+
+impl Strategy for Exposed {
+    fn plan(&mut self) -> Option<Plan<'_>> {
+        // SAFETY: no execution runs.
+        unsafe { heap::outside(|| self.0.plan()) }
+    }
+
+    fn learn(&mut self, execution: &Execution) {
+        // SAFETY: no execution runs.
+        unsafe { heap::outside(|| self.0.learn(execution)) }
+    }
+
+    fn coverage(&self) -> Coverage {
+        self.0.coverage()
+    }
+
+    fn restart(&mut self) {
+        // SAFETY: no execution runs.
+        unsafe { heap::outside(|| self.0.restart()) }
     }
 }
 
