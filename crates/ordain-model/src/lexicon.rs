@@ -154,12 +154,12 @@ impl Renaming {
         let mut renamed = *op;
         let (mut threads, mut objects) = (true, true);
         renamed.each_number(
-            &mut |thread| {
+            |thread| {
                 let new = self.thread(*thread);
                 threads &= new.is_some();
                 *thread = new.unwrap_or(*thread);
             },
-            &mut |object| {
+            |object| {
                 let new = self.object(*object);
                 objects &= new.is_some();
                 *object = new.unwrap_or(*object);

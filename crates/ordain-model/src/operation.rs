@@ -497,12 +497,13 @@ impl Operation {
     pub fn is_within(&self, threads: usize, objects: usize) -> bool {
         let mut within = (true, true);
         let mut op = *self;
-        op.each_number(&mut |t| within.0 &= t.index() < threads, &mut |o| within.1 &= o.index() < objects);
+        op.each_number(|t| within.0 &= t.index() < threads, |o| within.1 &= o.index() < objects);
         within.0 && within.1
     }
 
     /// Calls `thread` and `object` with each number of a thread or object in it, which they may change.
-    pub(crate) fn each_number(&mut self, thread: &mut dyn FnMut(&mut ThreadId), object: &mut dyn FnMut(&mut ObjectId)) {
+    #[inline]
+    pub(crate) fn each_number(&mut self, mut thread: impl FnMut(&mut ThreadId), mut object: impl FnMut(&mut ObjectId)) {
         match self {
             Self::Spawn { child: t }
             | Self::Join { thread: t, .. }

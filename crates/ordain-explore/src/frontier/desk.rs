@@ -8,7 +8,10 @@ use crate::wakeup::{Items, Left};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ordain_model::{Access, Execution, Operation, Transition};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult};
+
+/// How often a lock is tried.
+const TRIES: u32 = 50;
 
 /// A controller that threads share.
 #[derive(Clone)]
@@ -25,9 +28,14 @@ impl Desk {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The controller, for several to look at.
-    fn look(&self) -> RwLockReadGuard<'_, Controller> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    /// The controller, for several to look at, if nobody has it for long.
+    fn look(&self) -> Option<RwLockReadGuard<'_, Controller>> {
+        soon(|| self.0.try_read())
+    }
+
+    /// The controller, if nobody has it for long.
+    fn try_lock(&self) -> Option<RwLockWriteGuard<'_, Controller>> {
+        soon(|| self.0.try_write())
     }
 
     /// Takes the controller away again; `None` if somebody else still has the desk.
@@ -37,7 +45,7 @@ impl Desk {
 
     /// By which the worker that has this task tells at once what it finds.
     pub fn line(&self, task: &Task) -> Line {
-        let threads = self.look().threads_before(task.names);
+        let threads = self.lock().threads_before(task.names);
         Line {
             desk: self.clone(),
             lease: task.lease,
@@ -50,6 +58,18 @@ impl Desk {
             left: Left::default(),
         }
     }
+}
+
+/// Tries a few times.
+fn soon<G>(mut attempt: impl FnMut() -> TryLockResult<G>) -> Option<G> {
+    for _ in 0..TRIES {
+        match attempt() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => core::hint::spin_loop(),
+        }
+    }
+    None
 }
 
 /// By which a worker tells at once what it finds, while it explores a task.
@@ -88,15 +108,16 @@ impl Line {
         self.all_known = self.known == len;
     }
 
-    /// Tells what is to be done in a state on the way to a root: steps of the execution, and something else as the last. False if it has to do
-    /// with what has no name there yet: then it must be told with the result.
+    /// Tells what is to be done in a state on the way to a root: steps of the execution, and something else as the last. False if that must be
+    /// told with the result, because it has to do with what has no name there yet, or somebody has the controller: to sleep until it is
+    /// free would take longer.
     pub(crate) fn tell(&mut self, root: u32, depth: u32, items: &impl Items) -> bool {
         let Some(last) = items.len().checked_sub(1) else { return true };
         let (transition, footprint) = items.item(last);
         if !self.all_known || !self.knows(transition, &items.op(last), footprint) {
             return false;
         }
-        let controller = self.desk.look();
+        let Some(controller) = self.desk.look() else { return false };
         let frontier = controller.frontier();
         if !frontier.has_lease(self.lease) {
             // What it explores is not counted either.
@@ -110,9 +131,11 @@ impl Line {
         // Mostly it is there, and then nobody need wait for another.
         let covered = frontier.covers(taken, items, &mut self.left);
         drop(controller);
-        if !covered {
-            self.desk.lock().tell(self.lease, taken, items);
+        if covered {
+            return true;
         }
+        let Some(mut controller) = self.desk.try_lock() else { return false };
+        controller.tell(self.lease, taken, items);
         true
     }
 }

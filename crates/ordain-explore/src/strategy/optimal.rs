@@ -37,6 +37,8 @@ impl Method for Wakeup {
         is_covered(sleep, sequence)
     }
 
+    const WHOLE: bool = true;
+
     fn told<'a>(sequence: &Sequence<'a>, _trace: &Trace) -> impl Items + 'a {
         *sequence
     }

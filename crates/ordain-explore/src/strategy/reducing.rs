@@ -45,11 +45,20 @@ struct Share {
     /// Whether the present root was begun.
     begun: bool,
     found: Vec<Found>,
-    /// Hashes of what was found, so that nothing is told twice.
+    /// Hashes of what was considered, so that nothing is told twice.
     told: HashSet<u128, BuildHasherDefault<Spread>>,
     /// To whom it is told at once.
     #[cfg(feature = "std")]
     line: Option<Line>,
+}
+
+/// What was considered.
+#[derive(Clone, Copy)]
+enum Level {
+    /// A reversal.
+    Sequence,
+    /// What would be told of it.
+    Told,
 }
 
 /// How a search plans.
@@ -64,6 +73,8 @@ pub(super) trait Method: Default {
     fn is_planned(trees: &mut Trees, tree: Head, taken: Transition, sequence: &Sequence<'_>, trace: &Trace) -> bool;
     /// Whether a sleeper covers it.
     fn is_asleep(sleep: &[Sleeper], sequence: &Sequence<'_>, trace: &Trace) -> bool;
+    /// Whether a reversal is told as it is.
+    const WHOLE: bool;
     /// What to tell of a reversal.
     fn told<'a>(sequence: &Sequence<'a>, trace: &Trace) -> impl Items + 'a;
     /// Called before an execution: the sleepers of the state after `kept` steps, and those that come later, by depth.
@@ -258,18 +269,23 @@ impl Share {
         {
             return;
         }
-        let mut key = u128::from(root) << 64 | u128::from(depth);
-        for i in 0..items.len() {
-            let Transition { thread, choice } = items.item(i).0;
-            key = mix(key, u128::from(thread.0) << 32 | u128::from(choice));
-        }
-        if self.told.insert(key) {
+        if self.is_new(Level::Told, at, items) {
             let items = (0..items.len()).map(|i| {
                 let (transition, footprint) = items.item(i);
                 Item { transition, op: items.op(i), footprint: Footprint::from_slice(footprint) }
             });
             self.found.push(Found { root, depth, items: items.collect() });
         }
+    }
+
+    /// Notes that something was considered at a state; false if it had been.
+    fn is_new(&mut self, level: Level, at: usize, items: &impl Items) -> bool {
+        let mut key = u128::from(self.finished) << 64 | (at as u128) << 1 | level as u128;
+        for i in 0..items.len() {
+            let Transition { thread, choice } = items.item(i).0;
+            key = mix(key, u128::from(thread.0) << 32 | u128::from(choice));
+        }
+        self.told.insert(key)
     }
 }
 
@@ -303,7 +319,12 @@ impl<M: Method> Reducing<M> {
             let taken = execution.steps[at].transition();
             if at >= share.floor {
                 M::plan(trees, &mut node.tree, taken, sequence, trace);
-            } else if share.is_connected() || !M::is_planned(trees, node.tree, taken, sequence, trace) {
+            } else if M::WHOLE && share.is_connected() {
+                // Asking is as cheap as remembering.
+                share.tell(at, sequence);
+            } else if (M::WHOLE || share.is_new(Level::Sequence, at, sequence))
+                && !M::is_planned(trees, node.tree, taken, sequence, trace)
+            {
                 share.tell(at, &M::told(sequence, trace));
             }
         });

@@ -15,7 +15,7 @@ use crate::search::{Coverage, Strategy};
 use crate::trace::Trace;
 use crate::wakeup::{Head, Items, Sleeper, Trees};
 use alloc::vec::Vec;
-use ordain_model::{Access, Execution, Operation, Transition, dependent};
+use ordain_model::{Access, Execution, Operation, ThreadId, Transition, dependent};
 use smallvec::SmallVec;
 
 /// Whether an item of the sequence depends on none before it.
@@ -78,8 +78,19 @@ impl Method for Backtrack {
         has_initial(|t| sleep.iter().any(|s| s.transition == t), sequence, trace)
     }
 
+    const WHOLE: bool = false;
+
     fn told<'a>(sequence: &Sequence<'a>, trace: &Trace) -> impl Items + 'a {
-        let initials = (0..sequence.len()).filter(|&i| is_initial(sequence, i, trace));
+        // Of each thread only the first can be.
+        let mut threads: SmallVec<[ThreadId; 16]> = SmallVec::new();
+        let initials = (0..sequence.len()).filter(|&i| {
+            let thread = sequence.item(i).0.thread;
+            let first = !threads.contains(&thread);
+            if first {
+                threads.push(thread);
+            }
+            first && is_initial(sequence, i, trace)
+        });
         Initials { sequence: *sequence, places: initials.collect() }
     }
 

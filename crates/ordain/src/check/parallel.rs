@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 const PACE: Pace = Pace { least: 20_000, ..Pace::LOCAL };
 /// A worker gives back what is left after this part of its time, and soon, if others have nothing to do.
 const HUNGRY: u32 = 4;
-const SOON: Duration = Duration::from_millis(1);
+const SOON: Duration = Duration::from_micros(250);
 
 /// A check with several workers: made by [`Check::workers`].
 #[derive(Clone, Debug)]
