@@ -48,7 +48,9 @@ fn main() -> ExitCode {
         ["once", workers, strategy, program, size] => measure::once(workers, strategy, program, size),
         ["try", workers, workload, least] => try_one(workers, workload, least),
         _ => {
-            eprintln!("usage: ordain-scaling measure [ORDAIN PROGRAM DOCS] | simulate [DOCS]");
+            eprintln!(
+                "usage: ordain-scaling measure [ORDAIN PROGRAM DOCS] | simulate [DOCS] | once WORKERS STRATEGY PROGRAM SIZE"
+            );
             return ExitCode::from(2);
         }
     };

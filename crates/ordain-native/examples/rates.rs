@@ -2,8 +2,7 @@
 //!
 //! Time is processor time of exploring, in the launcher and in the program, starting the program left out in the modes that start it
 //! once. Explorations that are shorter than half a second are repeated for as long. Launcher and program take turns and never run at
-//! the same time, so both stay on one processor: waking another one at each turn would be measured too, and differs most from machine to
-//! machine.
+//! the same time, so both stay on one processor; the second figure is without that, where each turn may have to wake another processor.
 #![allow(clippy::print_stdout)]
 
 use ordain_explore::search;
@@ -72,13 +71,15 @@ fn children_time() -> Duration {
 }
 
 fn measure(launch: &Launch) -> Result<String, Failure> {
+    let (anywhere, _) = inside(launch, Mode::Snapshot, Kind::Optimal)?;
+    stay();
     let (snapshot, classes) = inside(launch, Mode::Snapshot, Kind::Optimal)?;
     let (fork, _) = inside(launch, Mode::Fork, Kind::Optimal)?;
     let (random, _) = inside(launch, Mode::Snapshot, Kind::Random)?;
     let exec = anew(launch)?;
     let classes = classes.map_or("-".into(), |c| c.to_string());
     Ok(format!(
-        "| {classes} | {snapshot:.0} | {fork:.0} ({:.0}×) | {exec:.0} ({:.0}×) | {random:.0} |",
+        "| {classes} | {snapshot:.0} | {anywhere:.0} | {fork:.0} ({:.0}×) | {exec:.0} ({:.0}×) | {random:.0} |",
         snapshot / fork,
         snapshot / exec
     ))
@@ -95,7 +96,6 @@ fn stay() {
 }
 
 fn main() {
-    stay();
     let mut arguments = std::env::args_os().skip(1);
     let Some(program) = arguments.next() else { return println!("usage: rates PROGRAM ARGUMENTS…") };
     let launch =
