@@ -322,8 +322,8 @@ impl<M: Method> Reducing<M> {
             } else if M::WHOLE && share.is_connected() {
                 // Asking is as cheap as remembering.
                 share.tell(at, sequence);
-            } else if (M::WHOLE || share.is_new(Level::Sequence, at, sequence))
-                && !M::is_planned(trees, node.tree, taken, sequence, trace)
+            } else if !M::is_planned(trees, node.tree, taken, sequence, trace)
+                && (M::WHOLE || share.is_new(Level::Sequence, at, sequence))
             {
                 share.tell(at, &M::told(sequence, trace));
             }
