@@ -138,4 +138,15 @@ impl Line {
         controller.tell(self.lease, taken, items);
         true
     }
+
+    /// What ways begin with that come after the one that is taken from a state on the way to a root, as far as can be seen now. None is ever
+    /// taken away.
+    pub(crate) fn later(&self, root: u32, depth: u32, out: &mut Vec<Transition>) {
+        let Some(controller) = self.desk.look().filter(|_| self.root == Some(root)) else { return };
+        let frontier = controller.frontier();
+        if let Some(taken) = self.ways.get(depth as usize).filter(|_| frontier.has_lease(self.lease)) {
+            out.clear();
+            out.extend(frontier.later(*taken));
+        }
+    }
 }

@@ -39,6 +39,10 @@ impl Method for Wakeup {
 
     const WHOLE: bool = true;
 
+    fn is_begun(_: &[Transition], _: &Sequence<'_>, _: &Trace) -> bool {
+        false
+    }
+
     fn told<'a>(sequence: &Sequence<'a>, _trace: &Trace) -> impl Items + 'a {
         *sequence
     }

@@ -27,11 +27,13 @@ struct Node {
     /// Ways from here that come before the one taken, and that others explore; they join the sleepers.
     early: Vec<Sleeper>,
     tree: Head,
+    /// What ways begin with that others have, in a state that is shared with them, as far as it is known.
+    others: Vec<Transition>,
 }
 
 impl Node {
     fn new() -> Self {
-        Self { sleep: Vec::new(), inherited: 0, early: Vec::new(), tree: NO_TREE }
+        Self { sleep: Vec::new(), inherited: 0, early: Vec::new(), tree: NO_TREE, others: Vec::new() }
     }
 }
 
@@ -75,6 +77,8 @@ pub(super) trait Method: Default {
     fn is_asleep(sleep: &[Sleeper], sequence: &Sequence<'_>, trace: &Trace) -> bool;
     /// Whether a reversal is told as it is.
     const WHOLE: bool;
+    /// Whether a way that begins with one of these covers it.
+    fn is_begun(others: &[Transition], sequence: &Sequence<'_>, trace: &Trace) -> bool;
     /// What to tell of a reversal.
     fn told<'a>(sequence: &Sequence<'a>, trace: &Trace) -> impl Items + 'a;
     /// Called before an execution: the sleepers of the state after `kept` steps, and those that come later, by depth.
@@ -228,6 +232,7 @@ impl<M: Method> Reducing<M> {
             self.reach(at);
             self.nodes[at].tree = taken.children;
             self.nodes[at].early.clear();
+            self.nodes[at].others.clear();
             if taken.part == Part::Root {
                 self.share.floor = at;
             }
@@ -259,6 +264,17 @@ impl Share {
     fn is_connected(&self) -> bool {
         false
     }
+
+    /// Looks what others have planned from a state of which was just told.
+    #[cfg(feature = "std")]
+    fn see_others(&self, at: usize, others: &mut Vec<Transition>) {
+        if let Some(line) = &self.line {
+            line.later(self.finished, at as u32, others);
+        }
+    }
+
+    #[cfg(not(feature = "std"))]
+    fn see_others(&self, _: usize, _: &mut Vec<Transition>) {}
 
     /// Tells what is to be done from a state shared with others, unless that is told already.
     fn tell(&mut self, at: usize, items: &impl Items) {
@@ -323,9 +339,11 @@ impl<M: Method> Reducing<M> {
                 // Asking is as cheap as remembering.
                 share.tell(at, sequence);
             } else if !M::is_planned(trees, node.tree, taken, sequence, trace)
-                && (M::WHOLE || share.is_new(Level::Sequence, at, sequence))
+                && !M::is_begun(&node.others, sequence, trace)
+                && (M::WHOLE || share.is_connected() || share.is_new(Level::Sequence, at, sequence))
             {
                 share.tell(at, &M::told(sequence, trace));
+                share.see_others(at, &mut node.others);
             }
         });
         self.backtrack(execution);

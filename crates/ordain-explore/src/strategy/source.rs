@@ -80,6 +80,10 @@ impl Method for Backtrack {
 
     const WHOLE: bool = false;
 
+    fn is_begun(others: &[Transition], sequence: &Sequence<'_>, trace: &Trace) -> bool {
+        !others.is_empty() && has_initial(|t| others.contains(&t), sequence, trace)
+    }
+
     fn told<'a>(sequence: &Sequence<'a>, trace: &Trace) -> impl Items + 'a {
         // Of each thread only the first can be.
         let mut threads: SmallVec<[ThreadId; 16]> = SmallVec::new();

@@ -93,6 +93,11 @@ impl Frontier {
         true
     }
 
+    /// The transitions of the ways that come after one from the same state.
+    pub(in crate::frontier) fn later(&self, taken: u32) -> impl Iterator<Item = Transition> + '_ {
+        self.list(self.node(taken).next).map(|way| self.node(way).transition)
+    }
+
     /// Whether [`Self::add`] would change nothing.
     pub(in crate::frontier) fn covers(&self, taken: u32, items: &impl Items, left: &mut Left) -> bool {
         match self.rule {
