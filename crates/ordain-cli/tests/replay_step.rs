@@ -77,10 +77,11 @@ fn an_interrupt_leaves_no_process() {
     use std::io::Read as _;
     use std::process::{Command, Stdio};
     let directory = found("abba");
-    let mut ordain = Command::new(env!("CARGO_BIN_EXE_ordain"));
+    // Whoever runs tests in the background of a shell has interrupts ignored, and so would have what they start.
+    let mut ordain = Command::new("env");
     ordain
         .current_dir(directory.path())
-        .args(["replay", "--step", FINDING])
+        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_ordain"), "replay", "--step", FINDING])
         .stdin(Stdio::piped())
         .stderr(Stdio::piped());
     let mut ordain = ordain.spawn().expect("ordain can be run");
