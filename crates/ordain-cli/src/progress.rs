@@ -118,7 +118,7 @@ impl Observer for Live {
     }
 
     fn shrinking(&mut self, kind: Kind, elapsed: Duration) {
-        self.show(|| format!("found a {kind}; making it smaller, {:.0} s", elapsed.as_secs_f64()));
+        self.show(|| format!("found: {kind}; making it smaller, {:.0} s", elapsed.as_secs_f64()));
     }
 
     fn is_stopped(&self) -> bool {
