@@ -24,16 +24,18 @@ use workloads::{Program, Workload};
 
 /// The shares of the exploration after which estimates are looked at.
 pub const SHARES: [f64; 4] = [0.01, 0.05, 0.10, 0.25];
-/// What a forecast may cost at each of them.
-pub const FIXED: Effort = Effort { probes: 64, work: 200_000 };
+/// What a forecast may cost at each of them: executions in random orders, and imagined states.
+pub const PROBES: u64 = 64;
+/// See [`PROBES`].
+pub const WORK: u64 = 200_000;
 /// Bigger workloads are refused: their traces would not fit into memory.
 const MOST: u64 = 1_000_000;
 
 /// How much a forecast may cost.
 #[derive(Clone, Copy, Debug)]
 pub enum Spending {
-    /// The same at each.
-    Fixed(Effort),
+    /// The same at each: [`PROBES`] and [`WORK`].
+    Fixed,
     /// What a running check spends: a few hundredths of the search since the last.
     Beside,
 }
@@ -72,7 +74,7 @@ pub struct Measured {
     pub took: Duration,
     /// What the combinations said, at each share, in the order of [`Technique::all`].
     pub combined: Vec<Combined>,
-    /// The forecasts with [`FIXED`] effort.
+    /// The forecasts with the same effort at each.
     pub fixed: Vec<Foreseen>,
     /// The forecasts with that of a running check.
     pub beside: Vec<Foreseen>,
@@ -120,7 +122,7 @@ fn measure_on<T: Target>(workload: &Workload, make: impl Fn() -> T) -> Measured 
         depth: trace.depth,
         took: trace.took,
         combined,
-        fixed: foresee(Spending::Fixed(FIXED)),
+        fixed: foresee(Spending::Fixed),
         beside: foresee(Spending::Beside),
     }
 }
@@ -236,7 +238,11 @@ pub fn forecasts<T: Target>(target: &mut T, kind: Kind, marks: &[u64], spending:
             continue;
         }
         let effort = match spending {
-            Spending::Fixed(effort) => effort,
+            Spending::Fixed => {
+                let mut effort = Effort::of(WORK);
+                effort.probes = PROBES;
+                effort
+            }
             Spending::Beside => Effort::beside(executions - last.0, steps - last.1),
         };
         last = (executions, steps);

@@ -3,7 +3,7 @@
 #![allow(clippy::print_stderr, reason = "it says how far it is")]
 
 use ordain_estimation::report::{self, Of};
-use ordain_estimation::{FIXED, Measured, Spending, curve, mark, measure, plot, workloads};
+use ordain_estimation::{Measured, Spending, curve, mark, measure, plot, workloads};
 use std::path::Path;
 use std::process::ExitCode;
 use std::{fs, io};
@@ -75,7 +75,7 @@ fn first() -> String {
     let mut text = String::from("| program | executions | foreseen after the first |\n| --- | ---: | ---: |\n");
     for workload in workloads::peer() {
         let all = measure(&workload).executions;
-        let estimate = curve(&workload, &[1], Spending::Fixed(FIXED))[0].estimate;
+        let estimate = curve(&workload, &[1], Spending::Fixed)[0].estimate;
         let told = estimate.map_or("–".into(), |e| {
             format!(
                 "{:.1} ({:.1} to {:.1}), {:.0} %",

@@ -1,6 +1,6 @@
 //! The tables of the document.
 
-use crate::{FIXED, Foreseen, Measured, SHARES, accuracy};
+use crate::{Foreseen, Measured, PROBES, SHARES, WORK, accuracy};
 use ordain_explore::estimate::{Estimate, Expectation, Technique};
 use ordain_report::terminal::large;
 use std::fmt::Write as _;
@@ -226,8 +226,8 @@ pub fn scope(measured: &[Measured]) -> String {
         count(&|m| m.workload.regular),
         count(&|m| !m.workload.regular),
         count(&|m| m.workload.kind.name() != "optimal"),
-        FIXED.probes,
-        large(FIXED.work),
+        PROBES,
+        large(WORK),
     )
 }
 

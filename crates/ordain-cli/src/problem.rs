@@ -306,6 +306,9 @@ fn native_help(problem: &ordain_native::Problem) -> &'static str {
         Problem::Failure(Failure::Broken(_)) => {
             "this is a defect of Ordain; try --mode exec, and please report it with the program"
         }
+        Problem::Failure(Failure::Over) | Problem::NothingRan { .. } => {
+            "give it more time (--max-time), or less to do; --strategy random needs the least for each execution"
+        }
         Problem::Nondeterminism { .. } => {
             "exploration needs a program that does the same in the same order of its threads. What differs from run to \
              run: files that it changes, other processes, the network, memory that it reads before it writes it?"

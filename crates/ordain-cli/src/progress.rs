@@ -124,6 +124,10 @@ impl Observer for Live {
     fn is_stopped(&self) -> bool {
         self.stop.load(Relaxed)
     }
+
+    fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+        Some(self.stop.clone())
+    }
 }
 
 impl SuiteObserver for Live {

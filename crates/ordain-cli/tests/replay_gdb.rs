@@ -115,7 +115,7 @@ fn a_step_that_is_not_there_and_a_missing_gdb_are_told() {
         String::from_utf8_lossy(&ordain.assert().code(2).get_output().stderr.clone()).into_owned()
     };
     let text = told(ordain(directory.path()).args(["replay", FINDING, "--gdb", "--at", "99"]));
-    assert!(text.contains("there is no step 99: the execution has 4 of them"), "{text}");
+    assert!(text.contains("there is no step 99: the execution has 6 of them"), "{text}");
     let text = told(ordain(directory.path()).args(["replay", FINDING, "--gdb"]).env("PATH", "/nonexistent"));
     assert!(text.contains("gdb is not installed") && text.contains("apt install gdb"), "{text}");
     let text = told(ordain(directory.path()).args(["replay", FINDING, "--at", "1"]));

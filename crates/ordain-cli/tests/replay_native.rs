@@ -62,7 +62,7 @@ fn a_changed_program_is_told_and_its_departure_has_status_2() {
     let text = stderr(&mut replay(directory.path(), &[]), 2);
     assert!(text.contains("bug is not the same as when the schedule was made (its fingerprint was "), "{text}");
     assert!(
-        text.contains("the program departs from the schedule at step 3 of 4: main.2 was to lock mutex to at "),
+        text.contains("the program departs from the schedule at step 5 of 6: main.2 was to lock mutex to at "),
         "{text}"
     );
     assert!(text.contains("help: the program is not the one that the schedule was made with"), "{text}");
@@ -179,7 +179,7 @@ fn a_schedule_is_shown() {
     found(directory.path(), &[]);
     let text = stdout(ordain(directory.path()).args(["show", FINDING]), 0);
     assert!(text.starts_with("executable  /") && text.contains("\nlevel       sync\n"), "{text}");
-    assert!(text.contains(">    3  main.2          lock mutex to at "), "{text}");
+    assert!(text.contains("     5  main.2          lock mutex to at "), "{text}");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn new_steps_are_made_on_the_way() {
     let directory = changed("pthread_mutex_lock(&c); pthread_mutex_unlock(&c);", "");
     let text = stderr(&mut replay(directory.path(), &["--search"]), 1);
     assert!(
-        text.contains("at step 2 of 4: main.1 was to lock mutex a at prog.c:6, but its operation is lock mutex c"),
+        text.contains("at step 3 of 6: main.1 was to lock mutex a at prog.c:6, but its operation is lock mutex c"),
         "{text}"
     );
     assert!(text.ends_with("finding: deadlock, found again by following the old schedule loosely\n"), "{text}");
@@ -79,7 +79,7 @@ fn new_steps_are_made_on_the_way() {
 fn a_moved_line_is_no_departure() {
     let directory = changed("\n\n\n", "");
     let text = stderr(&mut replay(directory.path(), &[]), 1);
-    assert!(text.ends_with("finding: deadlock under this schedule of 4 steps\n"), "{text}");
+    assert!(text.ends_with("finding: deadlock under this schedule of 6 steps\n"), "{text}");
     assert!(!text.contains("something else"), "{text}");
 }
 

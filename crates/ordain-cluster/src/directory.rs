@@ -1,9 +1,9 @@
 //! Directories in which programs of others are run: fresh, for our user alone, and removed in the end, by the next worker if need be.
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -37,6 +37,13 @@ impl Directory {
     }
 }
 
+/// Opens a lock file that others may have put there: nothing else than a file, and without waiting, as a FIFO would make us.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let careful = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+    let lock = File::options().write(true).custom_flags(careful).open(path)?;
+    if lock.metadata()?.is_file() { Ok(lock) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
 /// Removes what workers have left behind that were killed.
 pub(crate) fn sweep() {
     let Ok(entries) = std::env::temp_dir().read_dir() else { return };
@@ -47,7 +54,7 @@ pub(crate) fn sweep() {
         if !ours || age.is_none_or(|age| age < YOUNG) {
             continue;
         }
-        let Ok(lock) = File::options().write(true).open(entry.path().join(LOCK)) else { continue };
+        let Ok(lock) = open_lock(&entry.path().join(LOCK)) else { continue };
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
             // Whatever cannot be removed is tried again by the next worker.
             let _ = std::fs::remove_dir_all(entry.path());
@@ -73,5 +80,15 @@ mod tests {
         drop(lock);
         sweep();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_lock_that_is_no_file_is_not_waited_for() {
+        let directory = tempfile::tempdir().expect("there is room");
+        let path = directory.path().join(LOCK);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).expect("a FIFO");
+        assert!(open_lock(&path).is_err());
+        std::os::unix::fs::symlink("/dev/null", directory.path().join("link")).expect("a link");
+        assert!(open_lock(&directory.path().join("link")).is_err());
     }
 }

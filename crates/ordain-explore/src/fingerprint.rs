@@ -4,7 +4,7 @@
 //! fingerprint is the sum over all steps, in which the order of independent ones is lost and nothing else.
 
 use alloc::vec::Vec;
-use ordain_model::{Access, Execution};
+use ordain_model::{Access, Execution, Operation};
 
 /// The fingerprint of a class, or of a prefix of its executions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,11 +19,13 @@ struct ObjectHash {
 
 /// Computes the fingerprint of an execution step by step.
 #[derive(Default)]
-pub(crate) struct Fingerprint {
+pub struct Fingerprint {
     threads: Vec<u128>,
     objects: Vec<ObjectHash>,
     everything: u128,
     sum: u128,
+    /// Without what ends threads and the program.
+    coarse: bool,
 }
 
 /// Mixes a value into a hash (two rounds of a 128-bit multiply and fold).
@@ -45,11 +47,16 @@ impl Fingerprint {
     /// Takes in a step.
     pub(crate) fn push(&mut self, execution: &Execution, step: usize) {
         let s = &execution.steps[step];
+        if self.coarse && s.op == Operation::End {
+            return;
+        }
         let thread = s.thread.index();
         if self.threads.len() <= thread {
             self.threads.resize(thread + 1, 0);
         }
-        let mut hash = mix(u128::from(s.thread.0) << 32 | u128::from(s.choice), self.threads[thread]);
+        // Numbers of threads and objects may differ between explorations: what each has seen says enough. Where the step is in the program
+        // matters if it is decided by something that is no step.
+        let mut hash = mix(u128::from(s.site.0) << 32 | u128::from(s.choice), self.threads[thread]);
         hash = mix(hash, self.everything);
         let footprint = execution.footprint(step);
         for access in footprint {
@@ -62,7 +69,6 @@ impl Fingerprint {
                 self.objects.resize(index + 1, ObjectHash::default());
             }
             let object = self.objects[index];
-            // Numbers of objects may differ between explorations; what the object has seen says enough.
             hash = mix(hash, 4 + u128::from(access.is_write()));
             hash = mix(hash, object.write);
             if access.is_write() {
@@ -82,25 +88,46 @@ impl Fingerprint {
             }
         }
         self.threads[thread] = hash;
-        if let ordain_model::Operation::Spawn { child } = s.op {
+        if let Operation::Spawn { child } = s.op {
             if self.threads.len() <= child.index() {
                 self.threads.resize(child.index() + 1, 0);
             }
             self.threads[child.index()] = mix(hash, 2);
         }
-        self.sum = self.sum.wrapping_add(mix(hash, 3));
+        if !(self.coarse && s.op == Operation::Exit) {
+            self.sum = self.sum.wrapping_add(mix(hash, 3));
+        }
     }
 
     pub(crate) fn class(&self) -> Class {
         Class(self.sum)
     }
+
+    fn of(&mut self, execution: &Execution) -> Class {
+        self.clear();
+        for step in 0..execution.steps.len() {
+            self.push(execution, step);
+        }
+        self.class()
+    }
+
+    /// The key of an execution's class, for those who only look for classes that nobody has explored. The ends of threads count if somebody
+    /// waits for them, and the end of the program does not: whoever runs programs leaves them out if nobody else is left then, and that
+    /// orders nothing.
+    pub fn key_of(&mut self, execution: &Execution) -> u64 {
+        self.coarse = true;
+        let Class(class) = self.of(execution);
+        self.coarse = false;
+        (class >> 64) as u64 ^ class as u64
+    }
 }
 
 /// The fingerprint of an execution's class.
 pub fn class_of(execution: &Execution) -> Class {
-    let mut fingerprint = Fingerprint::default();
-    for step in 0..execution.steps.len() {
-        fingerprint.push(execution, step);
-    }
-    fingerprint.class()
+    Fingerprint::default().of(execution)
+}
+
+/// The key of an execution's class: see [`Fingerprint::key_of`].
+pub fn key_of(execution: &Execution) -> u64 {
+    Fingerprint::default().key_of(execution)
 }

@@ -18,6 +18,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+pub mod classes;
 pub mod crossing;
 pub mod estimate;
 mod fingerprint;
@@ -32,7 +33,7 @@ pub mod strategy;
 mod trace;
 mod wakeup;
 
-pub use fingerprint::{Class, class_of};
+pub use fingerprint::{Class, Fingerprint, class_of, key_of};
 pub use plan::{Lowest, Pick, Plan, Planned, Policy, Portable, Target, prefix_of};
 pub use search::{Coverage, Strategy, Summary, search};
 pub use shrink::{Preemptions, Shrunk, shrink};

@@ -66,8 +66,6 @@ struct Mover {
     parent: Option<usize>,
     /// Whether it waits for a change, because its thread spins.
     held: bool,
-    /// Whether its thread ended the program right behind it.
-    ends: bool,
 }
 
 /// Which reversals a strategy needs.
@@ -87,6 +85,8 @@ pub(crate) struct Reversals {
     member: Vec<bool>,
     footprint: Footprint,
     partners: Vec<u32>,
+    /// Which events are partners; by number.
+    is_partner: Vec<bool>,
     /// For each thread, the least that a new event's clock says of it.
     least: Vec<u32>,
     /// How many events count; see [`Reversals::each`].
@@ -108,7 +108,6 @@ impl Reversals {
     ) {
         let len = trace.len();
         self.horizon = horizon.min(len);
-        self.member.clear();
         self.member.resize(len, false);
         self.least.clear();
         self.least.resize(trace.width(), u32::MAX);
@@ -131,9 +130,8 @@ impl Reversals {
                 event: Some(event),
                 parent: trace.parent(event),
                 held: step.held,
-                ends: execution.abrupt && event + 1 == len,
             };
-            let complete = which == Which::Complete || !is_fixed(&step.op);
+            let complete = which == Which::Complete || !is_fixed(&step.op, execution);
             if step.choices > 1 && event < horizon && self.is_due(trace, event, event, new, complete) {
                 self.reverse(execution, trace, event, &mover, which, found);
             }
@@ -145,15 +143,15 @@ impl Reversals {
                 }
             }
         }
-        // What was about to happen when a thread ended the program can come before that.
-        let ends = |last: &usize| execution.abrupt || execution.steps[*last].op == Operation::End;
+        // What was about to happen when a thread ended the program, or the process was lost, can come before that.
+        let ends = |last: &usize| execution.lost || execution.steps[*last].op.ends_program();
         let ended = len.checked_sub(1).filter(ends).map(|last| last as u32);
         for pending in execution.pending.iter().filter(|p| !p.held) {
             let parent = trace.last_of(pending.thread.index(), execution);
             if parent.is_some_and(|parent| parent >= horizon) {
                 continue;
             }
-            let mover = Mover { thread: pending.thread, op: pending.op, event: None, parent, held: false, ends: false };
+            let mover = Mover { thread: pending.thread, op: pending.op, event: None, parent, held: false };
             self.find_partners(execution, trace, &mover);
             if let Some(end) = ended.filter(|end| parent != Some(*end as usize)) {
                 self.partners.push(end);
@@ -177,30 +175,33 @@ impl Reversals {
         self.partners.clear();
         let everything = |event: usize| execution.footprint(event).first() == Some(&Access::EVERYTHING);
         if let Some(event) = mover.event
-            && (!everything(event) || mover.op == Operation::End || mover.ends)
+            && (!everything(event) || mover.op.ends_program())
         {
             // Nothing changes places with a step that was taken only because no other was enabled.
             self.partners.extend(trace.races(event).iter().filter(|e| !everything(**e as usize)));
         }
         if !primitives::competes(&mover.op, mover.held, &execution.state) {
-            if let Operation::Join { wait: Wait::Block, .. } = mover.op
-                && !mover.ends
-            {
+            if let Operation::Join { wait: Wait::Block, .. } = mover.op {
                 // Not before the thread has ended.
                 self.partners.retain(|e| execution.steps[*e as usize].op != Operation::Exit);
             }
             return;
         }
-        if !mover.ends {
-            self.partners.retain(|e| !releases(&execution.steps[*e as usize].op));
-        }
+        self.partners.retain(|e| !releases(execution, *e as usize, &mover.op));
         let mut footprint = core::mem::take(&mut self.footprint);
         match mover.event {
             Some(event) => footprint = Footprint::from_slice(execution.footprint(event)),
             None => primitives::footprint(&mover.op, mover.thread, 0, &execution.state, &mut footprint),
         }
+        self.is_partner.resize(trace.len(), false);
+        for partner in &self.partners {
+            self.is_partner[*partner as usize] = true;
+        }
         for access in footprint.iter().filter(|a| **a != Access::EVERYTHING) {
             self.find_competitors(execution, trace, mover, access.object());
+        }
+        for partner in &self.partners {
+            self.is_partner[*partner as usize] = false;
         }
         self.footprint = footprint;
     }
@@ -219,7 +220,12 @@ impl Reversals {
                 break;
             }
             let (step, number) = (&execution.steps[access.step], access.step as u32);
-            if !known && step.thread != mover.thread && !releases(&step.op) && !self.partners.contains(&number) {
+            if !known
+                && step.thread != mover.thread
+                && !releases(execution, access.step, &mover.op)
+                && !self.is_partner[access.step]
+            {
+                self.is_partner[access.step] = true;
                 self.partners.push(number);
             }
         }
@@ -236,26 +242,20 @@ impl Reversals {
         found: &mut dyn FnMut(usize, &Sequence<'_>),
     ) {
         // An operation that may have another footprint at its new place may depend there on events that it did not depend on.
-        let end = if which == Which::Complete || !is_fixed(&mover.op) {
-            trace.len()
-        } else {
-            mover.event.unwrap_or(trace.len())
-        };
+        let is_fixed = is_fixed(&mover.op, execution);
+        let end = if which == Which::Complete || !is_fixed { trace.len() } else { mover.event.unwrap_or(trace.len()) };
         let end = end.min(self.horizon);
-        self.events.clear();
-        for event in first + 1..end {
-            let stays = !trace.happens_before(first, event);
-            self.member[event] = stays;
-            if stays {
-                self.events.push(event as u32);
-            }
+        trace.unaffected(first, end, &mut self.events);
+        self.set_members(true);
+        self.place(execution, trace, first, mover, &mut Vec::new(), found);
+        self.set_members(false);
+    }
+
+    /// Notes of the events of the sequence that they are in it, or no more.
+    fn set_members(&mut self, member: bool) {
+        for event in &self.events {
+            self.member[*event as usize] = member;
         }
-        self.member[first] = false;
-        for event in end..trace.len() {
-            self.member[event] = false;
-        }
-        let mut out = Vec::new();
-        self.place(execution, trace, first, mover, &mut out, found);
     }
 
     /// Puts the mover behind the present members, in every outcome it can have there; then does the same with fewer members
@@ -269,9 +269,9 @@ impl Reversals {
         left_out: &mut Vec<u32>,
         found: &mut dyn FnMut(usize, &Sequence<'_>),
     ) {
-        let view = Earlier { execution, trace, first, member: &self.member };
+        let view = Earlier { execution, trace, first, events: &self.events, member: &self.member };
         let own = mover.event == Some(first);
-        if is_fixed(&mover.op)
+        if is_fixed(&mover.op, execution)
             && !own
             && let Some(event) = mover.event
             && !mover.held
@@ -285,6 +285,8 @@ impl Reversals {
             return;
         }
         let held = mover.held;
+        // What others were about to do when the process was lost comes before the last step whether it depends on it or not.
+        let is_lost = execution.lost && mover.event.is_none();
         let served = mover.op.may_give_up() && primitives::served(&mover.op, mover.thread, &view);
         let choices = if held && !served && !view.sees_change(mover) {
             0
@@ -307,11 +309,7 @@ impl Reversals {
                     }
                 }
             }
-            if mover.ends && mover.event.is_some_and(|e| execution.steps[e].choice == choice) {
-                // With another outcome it may not end the program.
-                footprint.insert(0, Access::EVERYTHING);
-            }
-            if own || dependent(&footprint, execution.footprint(first)) {
+            if own || is_lost || dependent(&footprint, execution.footprint(first)) {
                 let sequence =
                     Sequence { execution, events: &self.events, last, last_op: mover.op, last_footprint: &footprint };
                 found(first, &sequence);
@@ -337,51 +335,45 @@ impl Reversals {
         left_out: &mut Vec<u32>,
         found: &mut dyn FnMut(usize, &Sequence<'_>),
     ) {
-        let readers: Vec<u32> = trace
-            .accesses(lock)
-            .filter(|a| a.step > first && self.member[a.step])
-            .filter(|a| !mover.parent.is_some_and(|p| trace.happens_before(a.step, p)))
-            .map(|a| a.step as u32)
-            .collect();
+        let knows = |event: usize| mover.parent.is_some_and(|p| trace.happens_before(event, p));
+        let reads = |event: usize| trace.access(event, lock).is_some() && !knows(event);
+        let readers: Vec<u32> = self.events.iter().rev().copied().filter(|e| reads(*e as usize)).collect();
         for reader in readers {
             // Sets of readers are tried once: the latest one first, then only earlier ones.
             if left_out.last().is_some_and(|l| reader >= *l) {
                 continue;
             }
             let events = self.events.clone();
+            self.set_members(false);
             self.events.retain(|e| !trace.happens_before(reader as usize, *e as usize));
-            for event in &events {
-                self.member[*event as usize] = false;
-            }
-            for event in &self.events {
-                self.member[*event as usize] = true;
-            }
+            self.set_members(true);
             left_out.push(reader);
             self.place(execution, trace, first, mover, left_out, found);
             left_out.pop();
-            for event in &events {
-                self.member[*event as usize] = true;
-            }
             self.events = events;
+            self.set_members(true);
         }
     }
 }
 
-/// Whether an operation gives back a lock: before it, the lock is held, so nobody who waits for the lock can go first.
-fn releases(op: &Operation) -> bool {
-    matches!(
-        op,
+/// Whether an event gives back what the mover waits for: before it, a lock is held, so nobody who waits for the lock can go first. One that
+/// misuses the lock does not.
+fn releases(execution: &Execution, event: usize, mover: &Operation) -> bool {
+    let releases = match execution.steps[event].op {
         Operation::Unlock { .. }
-            | Operation::ReadUnlock { .. }
-            | Operation::WriteUnlock { .. }
-            | Operation::QueueWait { .. }
-            | Operation::OnceEnd { .. }
-    )
+        | Operation::ReadUnlock { .. }
+        | Operation::WriteUnlock { .. }
+        | Operation::OnceEnd { .. } => true,
+        // It gives back the mutex, but begins to use the condition variable.
+        Operation::QueueWait { .. } => !matches!(mover, Operation::DestroyQueue { .. }),
+        _ => false,
+    };
+    releases && !execution.misuses.iter().any(|m| m.step as usize == event)
 }
 
-/// Whether an operation has one outcome and the same footprint wherever it is executed.
-fn is_fixed(op: &Operation) -> bool {
-    matches!(
+/// Whether an operation has one outcome and the same footprint wherever it is executed. Where there are signals, none has.
+fn is_fixed(op: &Operation, execution: &Execution) -> bool {
+    let is_fixed = matches!(
         op,
         Operation::Load { .. }
             | Operation::Store { .. }
@@ -393,6 +385,7 @@ fn is_fixed(op: &Operation) -> bool {
             | Operation::OnceEnd { .. }
             | Operation::OnceCheck { .. }
             | Operation::IsFinished { .. }
+            | Operation::Start
             | Operation::Exit
             | Operation::Spawn { .. }
             | Operation::Detach { .. }
@@ -407,8 +400,13 @@ fn is_fixed(op: &Operation) -> bool {
             | Operation::Yield
             | Operation::MakeConsistent { .. }
             | Operation::Destroy { .. }
+            | Operation::Free { .. }
+            | Operation::Cancel { .. }
+            | Operation::SetCancel { .. }
             | Operation::End
-    )
+            | Operation::Crash
+    );
+    is_fixed && !execution.state.fixed().has_signals()
 }
 
 /// The state after the events before `first` and the member events.
@@ -416,6 +414,7 @@ struct Earlier<'a> {
     execution: &'a Execution,
     trace: &'a Trace,
     first: usize,
+    events: &'a [u32],
     member: &'a [bool],
 }
 
@@ -466,23 +465,22 @@ impl View for Earlier<'_> {
             // The first event of the race writes it, so nobody that stays touches it afterwards.
             return self.execution.before[self.execution.access_range(self.first).start + place];
         }
-        // Latest first; turned round to replay the changes that belong to the sequence.
-        let mut later: smallvec::SmallVec<[(usize, bool); 8]> = smallvec::SmallVec::new();
-        later.extend(self.trace.accesses(object).take_while(|a| a.step >= self.first).map(|a| (a.step, a.write)));
         let last = self.execution.state.word(object);
-        let Some(&(earliest, _)) = later.last() else { return last };
+        let touches = self.trace.access(self.first, object).is_some();
+        let earliest = if touches {
+            Some(self.first)
+        } else {
+            self.trace.accesses(object).map(|a| a.step).take_while(|step| *step > self.first).last()
+        };
+        let Some(earliest) = earliest else { return last };
+        // Replays the changes that belong to the sequence. Behind a write that does not, nothing in it touches the object.
         let mut word = self.before(object, earliest);
-        for i in (0..later.len()).rev() {
-            let (step, write) = later[i];
-            if !self.member[step] {
-                if write {
-                    break;
-                }
-                continue;
+        for &event in self.events {
+            if let Some((access, next)) = self.trace.access(event as usize, object) {
+                let after = next.map_or(last, |next| self.before(object, next));
+                let change = after.wrapping_sub(self.before(object, access.step));
+                word = if access.write { after } else { word.wrapping_add(change) };
             }
-            let after = if i == 0 { last } else { self.before(object, later[i - 1].0) };
-            let before = self.before(object, step);
-            word = if write { after } else { word.wrapping_add(after.wrapping_sub(before)) };
         }
         word
     }

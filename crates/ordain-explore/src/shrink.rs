@@ -352,7 +352,8 @@ impl<T: Target> Shrinker<'_, T> {
     /// Takes the first outcome of operations that have several: what is served, woken in order, does not expire.
     fn choose_first(&mut self) -> Option<()> {
         for thread in 0..self.best.outline.choices.len() {
-            for nth in 0..self.best.outline.choices[thread].len() {
+            // What was found to be smaller may have fewer threads.
+            for nth in 0..self.best.outline.choices.get(thread).map_or(0, Vec::len) {
                 if self.best.outline.choices.get(thread).and_then(|c| c.get(nth)).is_some_and(|c| *c != 0) {
                     let mut candidate = self.best.outline.clone();
                     candidate.choices[thread][nth] = 0;

@@ -19,6 +19,8 @@ struct Link {
     previous: u32,
     /// The write before it.
     previous_write: u32,
+    /// The access behind it.
+    next: u32,
 }
 
 /// Happens-before, races, and the accesses of each object of one execution.
@@ -29,8 +31,8 @@ pub(crate) struct Trace {
     parents: Vec<u32>,
     /// Threads of the events.
     threads: Vec<u32>,
-    /// The last event of each thread.
-    last_of: Vec<u32>,
+    /// The events of each thread, in order.
+    own: Vec<Vec<u32>>,
     links: Vec<Link>,
     /// The first link of each event.
     first_links: Vec<u32>,
@@ -51,7 +53,7 @@ impl Trace {
     pub(crate) fn update(&mut self, execution: &Execution, kept: usize) {
         let width = execution.spawned_by.len();
         let kept = if width > self.clocks.width() {
-            self.last_of.resize(width, NONE);
+            self.own.resize_with(width, Vec::new);
             self.truncate(0);
             self.clocks.reset(width);
             0
@@ -85,13 +87,13 @@ impl Trace {
     fn truncate(&mut self, kept: usize) {
         while self.threads.len() > kept {
             let step = self.threads.len() - 1;
-            let thread = self.threads[step] as usize;
-            let parent = self.parents[step];
-            let same_thread = parent != NONE && self.threads[parent as usize] as usize == thread;
-            self.last_of[thread] = if same_thread { parent } else { NONE };
+            self.own[self.threads[step] as usize].pop();
             while self.links.last().is_some_and(|l| l.step as usize == step) {
                 let access = self.links.len() - 1;
                 let link = self.links[access];
+                if link.previous != NONE {
+                    self.links[link.previous as usize].next = NONE;
+                }
                 if let Some(head) = self.heads.get_mut(self.objects[access].index()) {
                     *head = (link.previous, link.previous_write);
                 }
@@ -114,10 +116,7 @@ impl Trace {
     fn push(&mut self, execution: &Execution, step: usize) {
         let s = &execution.steps[step];
         let thread = s.thread.index();
-        let parent = match self.last_of[thread] {
-            NONE => execution.spawned_by[thread],
-            last => last,
-        };
+        let parent = self.own[thread].last().copied().unwrap_or(execution.spawned_by[thread]);
         self.clocks.push((parent != NONE).then_some(parent as usize));
         self.clocks.set(step, thread, step as u32 + 1);
         let footprint = execution.footprint(step);
@@ -126,7 +125,7 @@ impl Trace {
         candidates.clear();
         candidates.extend(self.everything.last());
         if footprint.first() == Some(&Access::EVERYTHING) {
-            candidates.extend(self.last_of.iter().filter(|l| **l != NONE));
+            candidates.extend(self.own.iter().filter_map(|own| own.last()));
         }
         for access in footprint.iter().filter(|a| **a != Access::EVERYTHING) {
             let (last, last_write) = self.heads[access.object().index()];
@@ -165,14 +164,17 @@ impl Trace {
             }
             let head = &mut self.heads[access.object().index()];
             let number = self.links.len() as u32;
-            self.links.push(Link { step: step as u32, previous: head.0, previous_write: head.1 });
+            if head.0 != NONE {
+                self.links[head.0 as usize].next = number;
+            }
+            self.links.push(Link { step: step as u32, previous: head.0, previous_write: head.1, next: NONE });
             self.objects.push(access.object());
             self.writes.push(access.is_write());
             *head = (number, if access.is_write() { number } else { head.1 });
         }
         self.threads.push(thread as u32);
         self.parents.push(parent);
-        self.last_of[thread] = step as u32;
+        self.own[thread].push(step as u32);
     }
 
     /// What an event touched.
@@ -204,6 +206,25 @@ impl Trace {
         self.clocks.at(j, self.threads[i] as usize) > i as u32
     }
 
+    /// Adds the events between `first` and `end` that do not happen after `first`, in order. Those of each thread come before those that
+    /// do, so nothing else is looked at.
+    pub(crate) fn unaffected(&self, first: usize, end: usize, out: &mut Vec<u32>) {
+        out.clear();
+        let mut sources = 0;
+        for own in &self.own {
+            if own.last().is_none_or(|last| *last as usize <= first) {
+                continue;
+            }
+            let from = own.partition_point(|e| *e as usize <= first);
+            let stay = own[from..].partition_point(|e| (*e as usize) < end && !self.happens_before(first, *e as usize));
+            out.extend_from_slice(&own[from..from + stay]);
+            sources += usize::from(stay > 0);
+        }
+        if sources > 1 {
+            out.sort_unstable();
+        }
+    }
+
     /// What the clock of an event says of a thread.
     #[inline]
     pub(crate) fn clock(&self, event: usize, thread: usize) -> u32 {
@@ -224,10 +245,7 @@ impl Trace {
 
     /// The last event of a thread, or the one that spawned it.
     pub(crate) fn last_of(&self, thread: usize, execution: &Execution) -> Option<usize> {
-        let last = match self.last_of[thread] {
-            NONE => execution.spawned_by[thread],
-            last => last,
-        };
+        let last = self.own[thread].last().copied().unwrap_or(execution.spawned_by[thread]);
         (last != NONE).then_some(last as usize)
     }
 
@@ -243,14 +261,25 @@ impl Trace {
         self.accesses_from(self.heads.get(object.index()).map_or(NONE, |h| h.0))
     }
 
+    /// The number of an event's access to an object.
+    fn link(&self, event: usize, object: ObjectId) -> Option<usize> {
+        let first = self.first_links[event] as usize;
+        let mut own = (first..self.links.len()).take_while(|&l| self.links[l].step as usize == event);
+        own.find(|&l| self.objects[l] == object)
+    }
+
+    /// The access of an event to an object, and the next event that touches it.
+    pub(crate) fn access(&self, event: usize, object: ObjectId) -> Option<(ObjectAccess, Option<usize>)> {
+        let link = self.link(event, object)?;
+        let next = self.links[link].next;
+        let next = (next != NONE).then(|| self.links[next as usize].step as usize);
+        Some((ObjectAccess { step: event, write: self.writes[link] }, next))
+    }
+
     /// The accesses of an object before those of `event`, latest first.
     pub(crate) fn accesses_before(&self, object: ObjectId, event: usize) -> impl Iterator<Item = ObjectAccess> + '_ {
         // An event that touches the object itself has a link to what was before; no need to walk there from the end.
-        let first = self.first_links[event] as usize;
-        let own = (first..self.links.len())
-            .take_while(|&l| self.links[l].step as usize == event)
-            .find(|&l| self.objects[l] == object);
-        let start = match own {
+        let start = match self.link(event, object) {
             Some(link) => self.links[link].previous,
             None => self.heads.get(object.index()).map_or(NONE, |h| h.0),
         };

@@ -6,7 +6,7 @@ mod common;
 use common::random;
 use common::{Interpreter, Program};
 use ordain_explore::estimate::trace::{Event, Recorder};
-use ordain_explore::estimate::{Backtracks, Expectation, Fit, Foresight, Measure, Method, Technique};
+use ordain_explore::estimate::{Backtracks, Effort, Expectation, Fit, Foresight, Measure, Method, Technique};
 use ordain_explore::strategy::Kind;
 use ordain_explore::{Target, search};
 use ordain_model::End;
@@ -164,7 +164,7 @@ fn foresee(program: &Program, kind: Kind, most: u64) -> Option<(u64, f64)> {
     strategy.learn(target.execution());
     let cut = u64::from(!matches!(target.execution().end, End::Cut));
     strategy.plan()?;
-    let estimate = foresight.estimate(&*strategy, cut, 100_000)?;
+    let estimate = foresight.estimate(&*strategy, cut, Effort::of(100_000))?;
     Some((summary.executions, estimate.ln.exp()))
 }
 

@@ -35,6 +35,18 @@ fn a_wait_that_expires_in_kind_time_blocks_until_then() {
 }
 
 #[test]
+fn a_sleep_that_a_signal_ends_in_kind_time_does_not_end_before_it() {
+    let programs = [
+        vec![vec![I::KillAny(2)], vec![I::Sleep]],
+        vec![vec![I::Sleep], vec![I::KillAny(2)]],
+        vec![vec![], vec![I::Sleep], vec![I::Kill(1, 2)]],
+    ];
+    for program in programs {
+        agree(&Program { options: Opts { kind_time: true, ..Opts::default() }, ..threads(program) });
+    }
+}
+
+#[test]
 fn a_step_taken_because_no_other_was_enabled_changes_places_with_none() {
     agree(&threads(vec![vec![], vec![I::SpinUntilSet(1)]]));
     agree(&threads(vec![vec![], vec![I::BareSpin(1)]]));
@@ -191,4 +203,44 @@ fn a_crash_comes_before_or_behind_what_others_are_about_to_do() {
     let mut program = threads(vec![vec![I::Sleep, I::Crash], vec![]]);
     program.options.kind_time = true;
     agree(&program);
+}
+
+#[test]
+fn one_of_several_outcomes_of_a_step_crashes() {
+    agree(&threads(vec![
+        vec![],
+        vec![I::Choose(3), I::SkipIfOdd(1), I::Choose(2), I::Crash],
+        vec![I::Await(1, Timed)],
+    ]));
+    agree(&threads(vec![vec![I::Choose(3), I::SkipIfOdd(1), I::Choose(2), I::Crash], vec![I::Await(1, Timed)]]));
+    agree(&threads(vec![
+        vec![I::Lock(0, Try), I::SkipUnlessFailed(1), I::Crash, I::Unlock(0)],
+        vec![I::Lock(0, Try), I::SkipUnlessFailed(1), I::Crash, I::Unlock(0)],
+    ]));
+    agree(&threads(vec![vec![I::Barrier(0)], vec![I::Barrier(0), I::Crash], vec![]]));
+}
+
+#[test]
+fn a_crash_is_a_step_unless_all_others_are_known_to_have_ended() {
+    // The other thread has ended in one order and not in the other, which is the same class.
+    agree(&threads(vec![vec![I::Store(0, 1), I::Crash], vec![I::Load(1)]]));
+    let joins = threads(vec![vec![I::Join(1, Block), I::Crash], vec![I::Join(2, Block)], vec![]]);
+    agree(&threads(vec![vec![I::Join(1, Block), I::Crash], vec![I::Spawn(2), I::Join(2, Block)], vec![]]));
+    agree(&joins);
+}
+
+#[test]
+fn a_destroyed_mutex_keeps_nobody_waiting() {
+    agree(&threads(vec![vec![I::Lock(0, Timed), I::Unlock(0)], vec![I::Destroy(0), I::Lock(0, Block)]]));
+    agree(&threads(vec![vec![I::Destroy(0), I::Lock(0, Block), I::Unlock(0)], vec![I::Lock(0, Block)]]));
+}
+
+#[test]
+fn threads_that_spawn_threads() {
+    agree(&threads(vec![
+        vec![I::Join(2, Block)],
+        vec![I::Lock(0, Block), I::CondWait(0, 0, Timed), I::Store(0, 2), I::Unlock(0)],
+        vec![I::Spawn(3), I::Join(3, Try), I::SkipUnlessFailed(1), I::Join(3, Block)],
+        vec![I::Lock(0, Block), I::Store(0, 1), I::Unlock(0)],
+    ]));
 }

@@ -78,6 +78,8 @@ struct Thread {
     time: u64,
     /// How long its next timed operation waits, in nanoseconds.
     patience: u64,
+    /// How many threads it knows to have ended, because it joined them, or those it joined had joined them.
+    joined: u32,
 }
 
 /// The state machine behind all front ends.
@@ -88,6 +90,10 @@ pub struct Arbiter {
     threads: Vec<Thread>,
     /// Threads that have not ended, in order of number.
     alive: Vec<ThreadId>,
+    /// How many threads were spawned.
+    spawned: u32,
+    /// A thread that has crashed.
+    crashed: Option<ThreadId>,
     versions: Vec<Version>,
     /// Latest virtual time at which an object was read and written.
     times: Vec<(u64, u64)>,
@@ -108,6 +114,8 @@ impl Arbiter {
             execution: Execution::default(),
             threads: Vec::new(),
             alive: Vec::new(),
+            spawned: 0,
+            crashed: None,
             versions: Vec::new(),
             times: Vec::new(),
             time_used: false,
@@ -144,6 +152,15 @@ impl Arbiter {
         }
     }
 
+    /// Takes note of something that changes which steps depend on each other. It is kept like a long loop; whatever was explored without
+    /// knowing it is explored again.
+    pub fn learn(&mut self, lesson: Site) {
+        if !self.long_loops.contains(&lesson) {
+            self.long_loops.push(lesson);
+            self.execution.learned = true;
+        }
+    }
+
     /// Forgets which loops are long.
     pub fn forget_long_loops(&mut self) {
         self.long_loops.clear();
@@ -160,6 +177,8 @@ impl Arbiter {
         self.execution.state.fixed.spurious = self.options.spurious_wakeups;
         self.execution.state.fixed.kind_time = self.options.kind_time;
         self.alive.clear();
+        self.spawned = 0;
+        self.crashed = None;
         self.time_used = false;
         self.progress = 0;
         self.start_thread(ThreadId::MAIN, u32::MAX);
@@ -173,22 +192,43 @@ impl Arbiter {
         let entry = &mut self.threads[index];
         entry.pending = None;
         entry.idle.reset();
-        (entry.children, entry.objects, entry.time, entry.patience) = (0, 0, 0, 0);
+        (entry.children, entry.objects, entry.time, entry.patience, entry.joined) = (0, 0, 0, 0, 0);
         if self.execution.spawned_by.len() <= index {
             self.execution.spawned_by.resize(index + 1, u32::MAX);
         }
         self.execution.spawned_by[index] = spawned_by;
-        let life = self.names.life(thread);
-        let lives = &mut self.execution.state.fixed.lives;
-        if lives.len() <= index {
-            lives.resize(index + 1, life);
-        }
-        lives[index] = life;
+        let life = self.know_life(thread);
         for part in 0..4 {
             self.init_object(life.offset(part), 0, 0);
         }
         let place = self.alive.partition_point(|t| *t < thread);
         self.alive.insert(place, thread);
+    }
+
+    /// The life object of a thread, which is known from now on.
+    fn know_life(&mut self, thread: ThreadId) -> ObjectId {
+        let (index, life) = (thread.index(), self.names.life(thread));
+        let lives = &mut self.execution.state.fixed.lives;
+        if lives.len() <= index {
+            lives.resize(index + 1, life);
+        }
+        lives[index] = life;
+        life
+    }
+
+    /// Prepares what signals need of a thread that is there, or about to be.
+    fn expect_thread(&mut self, thread: ThreadId, mask: u64) {
+        let life = self.know_life(thread);
+        self.init_object(life.offset(4), mask, 0);
+        self.init_object(life.offset(5), 0, 0);
+        let lineage = self.names.lineage(thread);
+        self.execution.state.fixed.threads.push((thread, lineage));
+    }
+
+    /// The objects of the signals that a thread blocks, and of those that have come for it.
+    pub fn signals_of(&self, thread: ThreadId) -> [ObjectId; 2] {
+        let fixed = &self.execution.state.fixed;
+        [fixed.mask(thread), fixed.come(thread)]
     }
 
     fn init_object(&mut self, object: ObjectId, word: u64, param: u64) {
@@ -214,7 +254,8 @@ impl Arbiter {
     }
 
     /// Makes an object. `initial` is the count of a semaphore, the number of threads of a barrier, the capacity of a channel
-    /// (`u64::MAX` if unbounded), the value of a cell, the kind of a mutex (see [`crate::mutex_kind`]), else zero.
+    /// (`u64::MAX` if unbounded), the value of a cell, the kind of a mutex (see [`crate::mutex_kind`]), the set of signals that are
+    /// ignored, else zero. The signals of a process are made before it makes threads.
     pub fn create(&mut self, creator: ThreadId, kind: ObjectKind, initial: u64) -> ObjectId {
         let number = self.threads[creator.index()].objects;
         self.threads[creator.index()].objects += 1;
@@ -240,6 +281,18 @@ impl Arbiter {
                 parts[object.index()].clear();
                 self.extend_channel(object, 0);
             }
+            ObjectKind::Signals => {
+                self.init_object(object, 0, 0);
+                self.init_object(object.offset(1), initial, 0);
+                if self.execution.state.fixed.signals.is_none() {
+                    self.execution.state.fixed.signals = Some(object);
+                    self.expect_thread(ThreadId::MAIN, 0);
+                }
+            }
+            ObjectKind::Descriptor => {
+                self.init_object(object, initial, u64::from(object.watchers().0));
+                self.init_object(object.watchers(), 0, 0);
+            }
             _ => self.init_object(object, initial, 0),
         }
     }
@@ -247,13 +300,18 @@ impl Arbiter {
     /// Makes a set of objects, each with the bits that are waited for, for [`Operation::Poll`].
     pub fn create_poll(&mut self, creator: ThreadId, members: &[(ObjectId, u64)]) -> ObjectId {
         let set = self.create(creator, ObjectKind::Poll, 0);
+        self.set_members(set, members);
+        set
+    }
+
+    /// Says which objects belong to a set, each with what is waited for or done to it: see [`Operation::Poll`] and [`crate::Member`].
+    pub fn set_members(&mut self, set: ObjectId, members: &[(ObjectId, u64)]) {
         let polls = &mut self.execution.state.fixed.polls;
         if polls.len() <= set.index() {
             polls.resize_with(set.index() + 1, Vec::new);
         }
         polls[set.index()].clear();
         polls[set.index()].extend_from_slice(members);
-        set
     }
 
     /// Makes sure that the place of message `number` is there.
@@ -271,6 +329,14 @@ impl Arbiter {
     /// Takes note of what a thread is about to do.
     #[inline]
     pub fn announce(&mut self, thread: ThreadId, op: Operation, site: Site) {
+        if op == Operation::Crash {
+            self.crashed = Some(thread);
+        }
+        if let Operation::Spawn { child } = op
+            && self.execution.state.fixed.has_signals()
+        {
+            self.expect_thread(child, u64::MAX);
+        }
         let entry = &mut self.threads[thread.index()];
         let held = entry.idle.holds(&op, site, self.options.spin_bound) && !self.long_loops.contains(&site);
         let deadline = entry.time.saturating_add(entry.patience);
@@ -296,6 +362,12 @@ impl Arbiter {
         &self.alive
     }
 
+    /// Whether all other threads have ended before, as far as happens-before goes: then it cannot matter when this one ends the program.
+    /// That there is no other thread now says less, because it may have ended without this one knowing.
+    pub fn is_alone(&self, thread: ThreadId) -> bool {
+        self.threads[thread.index()].joined >= self.spawned
+    }
+
     /// How many outcomes the announced operation of a thread can have now; none means that it is blocked.
     #[inline]
     pub fn choices(&self, thread: ThreadId) -> u32 {
@@ -305,7 +377,10 @@ impl Arbiter {
         if pending.released {
             return 1;
         }
-        if pending.held && !entry.idle.sees_change(&self.versions) {
+        if pending.held
+            && !entry.idle.sees_change(&self.versions)
+            && !primitives::is_signalled(&pending.op, thread, state)
+        {
             // Waits that may end unserved are held only as far as that goes.
             if !pending.op.may_give_up() || !primitives::served(&pending.op, thread, state) {
                 return 0;
@@ -314,8 +389,11 @@ impl Arbiter {
         primitives::choices(&pending.op, thread, state)
     }
 
-    /// The first enabled transition in order of threads; lets a held thread go if there is no other.
+    /// The first enabled transition in order of threads, but for a crash, which comes at once; lets a held thread go if there is no other.
     pub fn first_enabled(&mut self) -> Option<Transition> {
+        if let Some(thread) = self.crashed {
+            return Some(Transition::first(thread));
+        }
         let found = self.alive.iter().copied().find(|t| self.choices(*t) > 0);
         match found {
             Some(thread) => Some(Transition::first(thread)),
@@ -410,10 +488,7 @@ impl Arbiter {
         let Some(pending) = self.threads[thread.index()].pending.take() else { return Outcome::FAILED };
         let op = pending.op;
         let mut footprint = core::mem::take(&mut self.footprint);
-        primitives::footprint(&op, thread, choice, &self.execution.state, &mut footprint);
-        if op == Operation::Exit {
-            footprint.extend(self.execution.state.robust(thread).map(Access::write));
-        }
+        primitives::present_footprint(&op, thread, choice, &self.execution.state, &mut footprint);
         if pending.released {
             footprint.insert(0, Access::EVERYTHING);
         }
@@ -452,6 +527,7 @@ impl Arbiter {
             first_access,
             access_count: footprint.len() as u32,
         });
+        let misused = misuse.is_some();
         if let Some(misuse) = misuse {
             self.execution.misuses.push(MisuseAt { misuse, step: number as u32 });
         }
@@ -479,6 +555,12 @@ impl Arbiter {
             pass_time(&mut entry.time, objects, &mut self.times);
         }
         self.footprint = footprint;
+        if let Operation::Join { thread: target, .. } = op
+            && outcome == Outcome::DONE
+            && !misused
+        {
+            self.threads[thread.index()].joined += 1 + self.threads[target.index()].joined;
+        }
         self.follow_up(&op, thread, outcome, number);
         outcome
     }
@@ -489,9 +571,10 @@ impl Arbiter {
             Operation::Spawn { child } => {
                 self.start_thread(child, number as u32);
                 self.threads[child.index()].time = self.threads[thread.index()].time;
+                self.spawned += 1;
                 self.progress = number;
             }
-            Operation::End => self.end_program(),
+            Operation::End | Operation::Crash => self.end_program(),
             Operation::Exit => {
                 self.alive.retain(|t| *t != thread);
                 self.progress = number;
@@ -505,63 +588,19 @@ impl Arbiter {
         }
     }
 
-    /// The thread that moved last has ended the program in the middle of what it did: it crashed. What the others were about to do
-    /// could have come before its last step, but not behind it, so that step depends on everything.
-    pub fn end_abruptly(&mut self) {
-        self.forget_last_changes();
-        let held = |t: &ThreadId| {
-            let entry = &self.threads[t.index()];
-            entry.pending.as_ref().is_some_and(|p| p.held) && !entry.idle.sees_change(&self.versions)
-        };
-        let pending = self.alive.iter().filter_map(|t| Some((*t, self.threads[t.index()].pending.as_ref()?, held(t))));
-        self.execution.pending.extend(pending.map(|(thread, p, held)| PendingOp { thread, op: p.op, held }));
-        self.alive.clear();
-        let execution = &mut self.execution;
-        if let Some(last) = execution.steps.last_mut() {
-            let first = last.first_access as usize;
-            // A step that depended on everything already was taken because no other was enabled.
-            if execution.accesses.get(first) != Some(&Access::EVERYTHING) || last.access_count == 0 {
-                execution.accesses.insert(first, Access::EVERYTHING);
-                execution.before.insert(first, 0);
-                last.access_count += 1;
-                execution.abrupt = true;
-                let number = execution.steps.len() as u32 - 1;
-                if let Some(watching) = execution.watching.last_mut().filter(|w| w.step == number) {
-                    // Its accesses have moved by one place.
-                    watching.watched <<= 1;
-                    watching.watched_writes <<= 1;
-                    watching.own_writes <<= 1;
-                }
-            }
-        }
+    /// The process is gone, for no reason that it told: behind the last step, as far as is known. What others were about to do could have
+    /// come before that step.
+    pub fn lose_program(&mut self) {
+        self.end_program();
+        self.execution.lost = true;
         self.execution.end = End::Complete;
-    }
-
-    /// What the last step changed did not happen, as far as threads that spin are concerned.
-    fn forget_last_changes(&mut self) {
-        let Some(number) = self.execution.steps.len().checked_sub(1) else { return };
-        let changes = self.execution.steps[number].changes;
-        for place in self.execution.access_range(number) {
-            let access = self.execution.accesses[place];
-            if access == Access::EVERYTHING {
-                continue;
-            }
-            let object = access.object();
-            let version = &mut self.versions[object.index()];
-            if access.is_write() {
-                if changes {
-                    version.writes = version.writes.wrapping_sub(1);
-                }
-            } else if self.execution.before[place] != self.execution.state.word(object) {
-                version.commuting = version.commuting.wrapping_sub(1);
-            }
-        }
     }
 
     /// No thread goes on; what they were about to do stays known.
     fn end_program(&mut self) {
         self.note_pending();
         self.alive.clear();
+        self.crashed = None;
     }
 
     /// Tells the value that an atomic cell holds after the step that wrote it.

@@ -74,11 +74,18 @@ pub fn operation(words: &dyn Words, op: &Operation) -> String {
         | Operation::IsFinished { thread: target }
         | Operation::Detach { thread: target }
         | Operation::Unpark { thread: target }
-        | Operation::Interrupt { thread: target } => format!("{verb} {}", words.thread(*target)),
+        | Operation::Interrupt { thread: target }
+        | Operation::Cancel { thread: target } => format!("{verb} {}", words.thread(*target)),
         Operation::QueueWait { queue, lock } => {
             format!("{verb} on {}, releasing {}", words.object(*queue), words.object(*lock))
         }
+        Operation::Signal { thread: Some(target), number, .. } => {
+            format!("{verb} {number} to {}", words.thread(*target))
+        }
+        Operation::Signal { number, .. } => format!("{verb} {number} to the process"),
         Operation::Choose { count } => format!("{verb} below {count}"),
+        // The set has no name that says anything; the source line does.
+        Operation::Access { looks, .. } => (if *looks { "look at files" } else { "access files" }).to_owned(),
         _ => match op.object() {
             Some(o) => format!("{verb} {}", words.object(o)),
             None => verb.to_owned(),
@@ -93,7 +100,7 @@ pub fn outcome(step: &Step) -> Option<String> {
         (outcome, Operation::Notify { .. }) => return Some(format!("woke {}", outcome.0)),
         (Outcome::FAILED, op) => match op.wait() {
             Some(Wait::Timed) => "timed out",
-            Some(Wait::Block) => "spurious wake-up",
+            Some(Wait::Block | Wait::Interruptible) => "spurious wake-up",
             _ => "failed",
         },
         (Outcome::DISCONNECTED, _) => "disconnected",
@@ -104,6 +111,8 @@ pub fn outcome(step: &Step) -> Option<String> {
         (Outcome::OWNER_DIED, _) => "its owner died",
         (Outcome::UNRECOVERABLE, _) => "unrecoverable",
         (Outcome::INTERRUPTED, _) => "interrupted",
+        (Outcome::CANCELLED | Outcome::CANCELLED_WOKEN, _) => "cancelled",
+        (Outcome::SIGNALLED | Outcome::BROKEN_OFF, _) => "a signal came first",
         _ => return None,
     };
     Some(text.to_owned())

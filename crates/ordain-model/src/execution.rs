@@ -1,7 +1,7 @@
 //! Executions: the steps of one run and how it ended.
 
 use crate::finding::{Deadlock, Misuse, MisuseAt};
-use crate::footprint::Access;
+use crate::footprint::{Access, dependent};
 use crate::names::{Names, ObjectId, ThreadId};
 use crate::operation::{MemoryOrder, Operation, Outcome};
 use crate::state::State;
@@ -199,8 +199,8 @@ pub struct Execution {
     pub(crate) watching: Vec<Watching>,
     /// Whether it taught that a loop which was taken to wait does not. Executions before were explored under a wrong assumption.
     pub learned: bool,
-    /// Whether the thread that made the last step ended the program in the middle of what followed.
-    pub abrupt: bool,
+    /// Whether the process was lost behind the last step, without having told why.
+    pub lost: bool,
     /// Whether a spinning thread was held back: not every number of idle rounds was explored.
     pub spin_held: bool,
 }
@@ -251,6 +251,24 @@ impl Execution {
         let place = self.footprint(step).iter().position(|a| *a == Access::write(object));
         let own = |i: usize| self.watching(step).is_none_or(|w| w.own_writes >> i & 1 == 1);
         self.steps[step].changes && place.is_some_and(own)
+    }
+
+    /// How many steps synchronise threads. Those that use files count only if threads share some that someone changes.
+    pub fn visible(&self) -> usize {
+        /// More steps are not compared with each other.
+        const MOST: usize = 512;
+        let others = self.steps.iter().filter(|s| s.op.is_synchronisation()).count();
+        let is_access = |step: usize| matches!(self.steps[step].op, Operation::Access { .. });
+        let accesses = (0..self.steps.len()).filter(|step| is_access(*step));
+        let share = |a: usize, b: usize| {
+            self.steps[a].thread != self.steps[b].thread && dependent(self.footprint(a), self.footprint(b))
+        };
+        let some = accesses.clone().take(MOST);
+        if some.clone().any(|a| some.clone().take_while(|b| *b < a).any(|b| share(a, b))) {
+            others + accesses.count()
+        } else {
+            others
+        }
     }
 
     /// How many threads it had.
@@ -307,10 +325,12 @@ impl Execution {
         self.plain.clear();
         self.spawned_by.clear();
         self.state.fixed.lists.clear();
+        self.state.fixed.signals = None;
+        self.state.fixed.threads.clear();
         self.state.holds.clear();
         self.watching.clear();
         self.learned = false;
-        self.abrupt = false;
+        self.lost = false;
         self.spin_held = false;
     }
 }

@@ -30,6 +30,8 @@ pub enum Misuse {
     DestroyInUse,
     /// An object was used after it was destroyed.
     UseAfterDestroy,
+    /// An object was used after its memory was freed.
+    UseAfterFree,
     /// A thread ended while it held a lock.
     LockHeldAtExit(ObjectId),
 }
@@ -49,6 +51,7 @@ impl Misuse {
             Self::DetachTwice => String::from("detached a thread that had been joined or detached"),
             Self::DestroyInUse => format!("destroyed {object} while it was in use"),
             Self::UseAfterDestroy => format!("used {object} after it was destroyed"),
+            Self::UseAfterFree => format!("used {object} after its memory was freed"),
             Self::LockHeldAtExit(lock) => format!("ended while it held {}", words.object(lock)),
         }
     }

@@ -73,22 +73,37 @@ enum Counts {
     Progress,
 }
 
+/// Whether a handler runs in place of the operation.
+fn is_signal(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::SIGNALLED | Outcome::BROKEN_OFF)
+}
+
 fn counts(op: &Operation, outcome: Outcome) -> Counts {
     let failed = outcome == Outcome::FAILED;
     match op {
+        _ if is_signal(outcome) => Counts::Progress,
         Operation::Yield | Operation::Sleep => Counts::Idle,
         _ if failed && op.wait().is_some_and(|w| w != Wait::Try) => Counts::Idle,
         Operation::Load { .. } | Operation::IsFinished { .. } | Operation::OnceCheck { .. } => Counts::Looks,
-        Operation::CompareExchange { .. } | Operation::FutexWait { .. } if failed => Counts::Looks,
+        Operation::TestCancel if outcome == Outcome::DONE => Counts::Looks,
+        Operation::Access { looks: true, .. } => Counts::Looks,
+        Operation::CompareExchange { .. } | Operation::FutexWait { .. } | Operation::Access { .. } if failed => {
+            Counts::Looks
+        }
         _ if failed && op.wait().is_some() => Counts::Looks,
         Operation::Lock { .. }
         | Operation::Unlock { .. }
         | Operation::ReadLock { .. }
         | Operation::ReadUnlock { .. }
         | Operation::WriteLock { .. }
+        | Operation::WriteQueue { .. }
+        | Operation::WriteTurn { .. }
         | Operation::WriteUnlock { .. }
         | Operation::QueueWait { .. }
-        | Operation::Choose { .. } => Counts::Neutral,
+        | Operation::Choose { .. }
+        | Operation::Start
+        | Operation::Look => Counts::Neutral,
+        Operation::TakeInterrupt | Operation::TestCancel if outcome == Outcome::DONE => Counts::Neutral,
         Operation::Notify { .. } | Operation::Requeue { .. } if outcome == Outcome(0) => Counts::Neutral,
         Operation::Unpark { .. } => Counts::Neutral,
         _ => Counts::Progress,
@@ -161,7 +176,9 @@ impl Idle {
         let kind = counts(op, outcome);
         let spins = self.rounds.iter().any(|r| r.1 >= bound) || self.rereads >= bound.saturating_mul(8);
         kind == Counts::Looks
-            || outcome == Outcome::FAILED && kind == Counts::Idle && !matches!(op, Operation::Woken { .. })
+            || outcome == Outcome::FAILED
+                && kind == Counts::Idle
+                && !matches!(op, Operation::Woken { .. } | Operation::WriteTurn { .. })
             || kind != Counts::Progress && spins && self.sites.contains(&site)
     }
 
@@ -175,9 +192,13 @@ impl Idle {
             | Operation::IsFinished { .. }
             | Operation::OnceCheck { .. }
             | Operation::CompareExchange { .. }
+            | Operation::TestCancel
             | Operation::Lock { wait: Wait::Try, .. } => {
                 self.rereads >= bound.saturating_mul(8)
                     && op.object().is_none_or(|o| self.watched.iter().any(|w| w.access.object() == o && w.site == site))
+            }
+            Operation::Access { .. } => {
+                self.rereads >= bound.saturating_mul(8) && self.watched.iter().any(|w| w.site == site)
             }
             _ => false,
         }
@@ -194,6 +215,11 @@ impl Idle {
         before: &[Version],
         versions: &[Version],
     ) -> Option<Site> {
+        if is_signal(outcome) {
+            // The handler may change what the loop waits for.
+            self.reset();
+            return None;
+        }
         let kind = counts(op, outcome);
         let left = self.released_at.filter(|_| !self.sites.contains(&site) || matches!(op, Operation::Exit));
         if self.watched.len() > MOST_WATCHED || kind == Counts::Progress && self.rounds.is_empty() {
@@ -209,8 +235,11 @@ impl Idle {
             self.reset();
             return left;
         }
-        let lap_ends = kind == Counts::Looks
-            && accesses.iter().any(|a| self.in_lap().any(|w| w.access.object() == a.object() && w.site == site));
+        // Paths have directories in common; only who looks at the same again goes round.
+        let seen = |a: &Access| self.in_lap().any(|w| w.access.object() == a.object() && w.site == site);
+        let all = matches!(op, Operation::Access { .. });
+        let again = if all { accesses.iter().all(seen) } else { accesses.iter().any(seen) };
+        let lap_ends = kind == Counts::Looks && again && !accesses.is_empty();
         if lap_ends {
             self.end_lap();
         }

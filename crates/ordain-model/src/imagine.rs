@@ -50,6 +50,10 @@ impl Imagined {
                 fixed.lives[thread] = *life;
             }
         }
+        if fixed.threads.len() < theirs.fixed.threads.len() {
+            fixed.threads.clone_from(&theirs.fixed.threads);
+        }
+        fixed.signals = theirs.fixed.signals;
         take_longer(&mut fixed.parts, &theirs.fixed.parts);
         take_longer(&mut fixed.polls, &theirs.fixed.polls);
         for (access, before) in execution.accesses.iter().zip(&execution.before) {
@@ -95,10 +99,7 @@ impl Imagined {
 
     /// The footprint that an operation has now.
     pub fn footprint(&self, op: &Operation, thread: ThreadId, choice: u32, out: &mut Footprint) {
-        primitives::footprint(op, thread, choice, &self.state, out);
-        if *op == Operation::Exit {
-            out.extend(self.state.robust(thread).map(Access::write));
-        }
+        primitives::present_footprint(op, thread, choice, &self.state, out);
     }
 
     /// Applies an operation; `None` if what follows is beyond anything that was seen.

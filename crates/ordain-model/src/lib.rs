@@ -9,6 +9,8 @@
 #![no_std]
 
 extern crate alloc;
+#[cfg(feature = "mutate")]
+extern crate std;
 
 pub mod arbiter;
 pub mod clock;
@@ -19,6 +21,8 @@ pub mod footprint;
 mod idle;
 pub mod imagine;
 pub mod lexicon;
+#[cfg(feature = "mutate")]
+pub mod mutation;
 pub mod names;
 pub mod operation;
 pub mod primitives;
@@ -34,6 +38,7 @@ pub use imagine::{Imagined, Moment};
 pub use lexicon::{Lexicon, Named, Renaming};
 pub use names::{Names, ObjectId, ObjectKind, ThreadId};
 pub use operation::{MemoryOrder, Operation, Outcome, Wait};
+pub use primitives::{Member, SIGNAL_ONCE};
 pub use schedule::{Schedule, ScheduleError};
 
 /// Kinds of mutexes, to be combined: the initial value of [`ObjectKind::Mutex`].

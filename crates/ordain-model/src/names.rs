@@ -35,6 +35,11 @@ impl ObjectId {
         self.0 as usize
     }
 
+    /// Of a descriptor: what says which poll sets are told when it becomes ready. Its word is the number of a set of objects, or zero.
+    pub fn watchers(self) -> Self {
+        self.offset(1)
+    }
+
     /// The object `n` places behind this one, in a group that was named together.
     pub(crate) fn offset(self, n: u32) -> Self {
         Self(self.0 + n)
@@ -45,7 +50,7 @@ impl ObjectId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ObjectKind {
-    /// The life of a thread, its park token, its place in a wait queue, and whether it was interrupted.
+    /// The life of a thread, its park token, its place in a wait queue, whether it was interrupted, and its signals.
     Thread,
     /// A mutex.
     Mutex,
@@ -71,12 +76,14 @@ pub enum ObjectKind {
     Count,
     /// A plain memory cell.
     Plain,
-    /// What a file descriptor refers to.
+    /// What a file descriptor refers to; and, behind it, who is told when it becomes ready.
     Descriptor,
-    /// Pending signals.
+    /// Signals that are pending for the process, and those that are ignored.
     Signals,
-    /// A set of objects that is waited for.
+    /// A set of objects that is waited for, or accessed together.
     Poll,
+    /// A name in a directory, a file, or something else that the kernel keeps and threads find again by a name or number.
+    File,
 }
 
 impl ObjectKind {
@@ -99,24 +106,31 @@ impl ObjectKind {
             Self::Descriptor => "descriptor",
             Self::Signals => "signals",
             Self::Poll => "poll set",
+            Self::File => "file",
         }
     }
 
     /// How many consecutive object numbers an object of this kind takes.
     pub(crate) fn width(self) -> u32 {
         match self {
-            Self::Thread => 4,
+            Self::Thread => 6,
             Self::Channel => 4,
+            Self::Signals | Self::Descriptor => 2,
             _ => 1,
         }
     }
+}
+
+/// Adds a word to a number that stands for several words.
+pub fn mix(hash: u64, word: u64) -> u64 {
+    (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_add(word)
 }
 
 /// What [`Names`] knows of a thread.
 struct Thread {
     /// Its creator and its number among the creator's children, from 1; `None` for main.
     birth: Option<(ThreadId, u32)>,
-    /// The first of its own objects (life, token, place, interruption).
+    /// The first of its own objects (life, token, place, interruption, mask, signals).
     object: ObjectId,
     /// Its children, by number.
     children: Vec<ThreadId>,
@@ -239,6 +253,21 @@ impl Names {
         match self.objects.get(object.index())?.0 {
             Birth::External { key, generation, .. } => Some((key, generation)),
             _ => None,
+        }
+    }
+
+    /// A number for an object that is the same whoever gave out the numbers, and in which order.
+    pub fn stable_key(&self, object: ObjectId) -> u64 {
+        let Some((birth, kind)) = self.objects.get(object.index()) else { return 0 };
+        match *birth {
+            Birth::Created(thread, n) => {
+                let lineage = self.lineage(thread).into_iter().map(u64::from);
+                lineage.chain([u64::from(n), *kind as u64]).fold(1, mix)
+            }
+            Birth::External { key, generation, .. } => {
+                [key, u64::from(generation), *kind as u64].into_iter().fold(2, mix)
+            }
+            Birth::Part(owner, n) => mix(self.stable_key(owner), u64::from(n)),
         }
     }
 

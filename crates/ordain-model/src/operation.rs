@@ -54,6 +54,8 @@ pub enum Operation {
         /// The new thread.
         child: ThreadId,
     },
+    /// Begins the announcing thread: nothing of it has run before.
+    Start,
     /// Ends the announcing thread.
     Exit,
     /// Waits for the end of a thread: [`Outcome::DONE`], or [`Outcome::FAILED`] if it gave up.
@@ -106,6 +108,19 @@ pub enum Operation {
         /// The read-write lock.
         lock: ObjectId,
         /// What to do while anyone holds it.
+        wait: Wait,
+    },
+    /// Takes a read-write lock that prefers writers for writing if it is free ([`Outcome::DONE`]); else joins the writers that
+    /// wait and keep new readers out ([`Outcome::FAILED`]), and [`Operation::WriteTurn`] must follow.
+    WriteQueue {
+        /// The read-write lock.
+        lock: ObjectId,
+    },
+    /// Waits for the lock as one of its waiting writers: [`Outcome::DONE`], or [`Outcome::FAILED`] if it gave up.
+    WriteTurn {
+        /// The read-write lock.
+        lock: ObjectId,
+        /// Whether the wait can expire.
         wait: Wait,
     },
     /// Releases a read-write lock held for reading.
@@ -339,13 +354,71 @@ pub enum Operation {
         /// What to do while none has.
         wait: Wait,
     },
+    /// Does something to several objects at once whose state the front end knows: names and files, numbers of descriptors, queues
+    /// between processes. See [`crate::Arbiter::set_members`] for the objects, and [`crate::Member`] for what is done to each. Outcome:
+    /// [`Outcome::DONE`], or [`Outcome::FAILED`] if something is there that should be made, and nothing is done.
+    Access {
+        /// The set of objects.
+        set: ObjectId,
+        /// Only looks whether something has changed, as loops do that wait for it.
+        looks: bool,
+    },
     /// Interrupts a thread: it leaves the condition variable that it waits on, or gives up its present or next interruptible wait.
     Interrupt {
         /// The thread.
         thread: ThreadId,
     },
+    /// Sends a signal to a thread, or to the process; then any thread that does not block it may have to take it, which is a choice.
+    /// Outcome: the number of the thread that it has come for, [`Outcome::DONE`] if it is pending for the process,
+    /// [`Outcome::FAILED`] if it is ignored.
+    Signal {
+        /// The signals of the process.
+        signals: ObjectId,
+        /// The thread, if it is for one.
+        thread: Option<ThreadId>,
+        /// Which signal, from 1 to 64.
+        number: u32,
+    },
+    /// Says which signals the announcing thread blocks from now on.
+    BlockSignals {
+        /// The signals of the process.
+        signals: ObjectId,
+        /// The set of blocked signals.
+        mask: u64,
+    },
+    /// Says which signals are ignored from now on, or that something else about their handlers has changed.
+    SetActions {
+        /// The signals of the process.
+        signals: ObjectId,
+        /// The set of ignored signals, and [`crate::SIGNAL_ONCE`] if there are handlers for one signal only.
+        ignored: u64,
+    },
+    /// Waits for one of these signals and takes it: its number, or [`Outcome::FAILED`].
+    TakeSignal {
+        /// The signals of the process.
+        signals: ObjectId,
+        /// The signals waited for.
+        set: u64,
+        /// What to do while there is none.
+        wait: Wait,
+    },
+    /// Takes signals that have come and does nothing else. Precedes what cannot be announced twice: [`Operation::Spawn`],
+    /// [`Operation::Exit`], [`Operation::End`].
+    Look,
     /// Asks whether the announcing thread was interrupted, and forgets it: [`Outcome::INTERRUPTED`] or [`Outcome::DONE`].
     TakeInterrupt,
+    /// Asks a thread to end: waits and tests of it that heed that get [`Outcome::CANCELLED`], unless it has turned that off.
+    Cancel {
+        /// The thread.
+        thread: ThreadId,
+    },
+    /// Asks whether the announcing thread is to end: [`Outcome::CANCELLED`] or [`Outcome::DONE`].
+    TestCancel,
+    /// Says whether the announcing thread heeds that it is to end.
+    SetCancel {
+        /// Whether it does.
+        heeds: bool,
+    },
     /// Ends the program: no other thread goes on. It depends on everything that others have done and could still do.
     End,
 
@@ -354,6 +427,20 @@ pub enum Operation {
         /// The object.
         object: ObjectId,
     },
+    /// Ends the life of a condition variable or barrier, as soon as nobody waits in it.
+    DestroyQueue {
+        /// The condition variable or barrier.
+        queue: ObjectId,
+    },
+    /// Gives back the memory that an object is in; using it afterwards is a finding.
+    Free {
+        /// The object.
+        object: ObjectId,
+    },
+
+    /// Ends the program as [`Operation::End`] does, because its thread has crashed. The crash comes behind the thread's last step, and
+    /// others may still go on until it has ended the program.
+    Crash,
 }
 
 /// What an operation gives back to its thread.
@@ -382,6 +469,15 @@ impl Outcome {
 
     /// Its thread was interrupted.
     pub const INTERRUPTED: Self = Self(u64::MAX - 9);
+    /// Nothing was done: a signal had come, whose handler runs first.
+    pub const SIGNALLED: Self = Self(u64::MAX - 12);
+    /// As [`Outcome::SIGNALLED`], for a wait that could not have been served yet and may end because of the handler.
+    pub const BROKEN_OFF: Self = Self(u64::MAX - 13);
+
+    /// Its thread is to end, and does not heed that any more from now on.
+    pub const CANCELLED: Self = Self(u64::MAX - 10);
+    /// As [`Outcome::CANCELLED`], by a thread that was woken too: somebody else must be woken in its stead.
+    pub const CANCELLED_WOKEN: Self = Self(u64::MAX - 11);
 
     /// The number of the message that was received or offered, if one was.
     pub fn message(self) -> Option<u32> {
@@ -402,6 +498,7 @@ impl Operation {
             | Self::Lock { wait, .. }
             | Self::ReadLock { wait, .. }
             | Self::WriteLock { wait, .. }
+            | Self::WriteTurn { wait, .. }
             | Self::Woken { wait, .. }
             | Self::Acquire { wait, .. }
             | Self::Send { wait, .. }
@@ -409,8 +506,9 @@ impl Operation {
             | Self::Receive { wait, .. }
             | Self::Await { wait, .. }
             | Self::Poll { wait, .. }
+            | Self::TakeSignal { wait, .. }
             | Self::Park { wait } => Some(wait),
-            Self::OnceBegin { .. } => Some(Wait::Block),
+            Self::OnceBegin { .. } | Self::DestroyQueue { .. } => Some(Wait::Block),
             _ => None,
         }
     }
@@ -425,6 +523,8 @@ impl Operation {
                 | Self::CompareExchange { .. }
                 | Self::Await { .. }
                 | Self::Poll { .. }
+                | Self::TakeSignal { .. }
+                | Self::Access { .. }
         )
     }
 
@@ -441,12 +541,15 @@ impl Operation {
             | Self::MakeConsistent { lock }
             | Self::ReadLock { lock, .. }
             | Self::WriteLock { lock, .. }
+            | Self::WriteQueue { lock }
+            | Self::WriteTurn { lock, .. }
             | Self::ReadUnlock { lock }
             | Self::WriteUnlock { lock } => Some(lock),
             Self::QueueWait { queue, .. }
             | Self::Woken { queue, .. }
             | Self::Notify { queue, .. }
-            | Self::Requeue { queue, .. } => Some(queue),
+            | Self::Requeue { queue, .. }
+            | Self::DestroyQueue { queue } => Some(queue),
             Self::FutexWait { cell, .. }
             | Self::Load { cell, .. }
             | Self::Store { cell, .. }
@@ -463,8 +566,17 @@ impl Operation {
             | Self::DropSender { channel }
             | Self::DropReceiver { channel } => Some(channel),
             Self::Count { count, .. } => Some(count),
-            Self::Destroy { object } | Self::Await { object, .. } | Self::Poll { set: object, .. } => Some(object),
+            Self::Destroy { object }
+            | Self::Free { object }
+            | Self::Await { object, .. }
+            | Self::Poll { set: object, .. }
+            | Self::Access { set: object, .. } => Some(object),
+            Self::Signal { signals, .. }
+            | Self::BlockSignals { signals, .. }
+            | Self::SetActions { signals, .. }
+            | Self::TakeSignal { signals, .. } => Some(signals),
             Self::Spawn { .. }
+            | Self::Start
             | Self::Exit
             | Self::Join { .. }
             | Self::IsFinished { .. }
@@ -476,7 +588,12 @@ impl Operation {
             | Self::Choose { .. }
             | Self::Interrupt { .. }
             | Self::TakeInterrupt
-            | Self::End => None,
+            | Self::Cancel { .. }
+            | Self::TestCancel
+            | Self::SetCancel { .. }
+            | Self::Look
+            | Self::End
+            | Self::Crash => None,
         }
     }
 
@@ -484,8 +601,24 @@ impl Operation {
     pub fn is_synchronisation(&self) -> bool {
         !matches!(
             self,
-            Self::Spawn { .. } | Self::Exit | Self::Join { .. } | Self::Detach { .. } | Self::TakeInterrupt | Self::End
+            Self::Spawn { .. }
+                | Self::Start
+                | Self::Exit
+                | Self::Join { .. }
+                | Self::Detach { .. }
+                | Self::TakeInterrupt
+                | Self::TestCancel
+                | Self::SetCancel { .. }
+                | Self::Look
+                | Self::Access { .. }
+                | Self::End
+                | Self::Crash
         )
+    }
+
+    /// Whether it ends the program for all threads.
+    pub fn ends_program(&self) -> bool {
+        matches!(self, Self::End | Self::Crash)
     }
 
     /// Whether everything that the operation is about has a name: for operations that come from elsewhere.
@@ -510,7 +643,8 @@ impl Operation {
             | Self::IsFinished { thread: t }
             | Self::Detach { thread: t }
             | Self::Unpark { thread: t }
-            | Self::Interrupt { thread: t } => thread(t),
+            | Self::Interrupt { thread: t }
+            | Self::Cancel { thread: t } => thread(t),
             Self::QueueWait { queue: a, lock: b }
             | Self::FutexWait { cell: a, queue: b, .. }
             | Self::Requeue { queue: a, to: b, .. } => {
@@ -522,6 +656,8 @@ impl Operation {
             | Self::MakeConsistent { lock: o }
             | Self::ReadLock { lock: o, .. }
             | Self::WriteLock { lock: o, .. }
+            | Self::WriteQueue { lock: o }
+            | Self::WriteTurn { lock: o, .. }
             | Self::ReadUnlock { lock: o }
             | Self::WriteUnlock { lock: o }
             | Self::Woken { queue: o, .. }
@@ -546,20 +682,37 @@ impl Operation {
             | Self::Count { count: o, .. }
             | Self::Await { object: o, .. }
             | Self::Poll { set: o, .. }
-            | Self::Destroy { object: o } => object(o),
-            Self::Exit
+            | Self::BlockSignals { signals: o, .. }
+            | Self::SetActions { signals: o, .. }
+            | Self::TakeSignal { signals: o, .. }
+            | Self::Access { set: o, .. }
+            | Self::Destroy { object: o }
+            | Self::DestroyQueue { queue: o }
+            | Self::Free { object: o } => object(o),
+            Self::Signal { signals: o, thread: t, .. } => {
+                object(o);
+                t.iter_mut().for_each(thread);
+            }
+            Self::Start
+            | Self::Exit
             | Self::Park { .. }
             | Self::Sleep
             | Self::Yield
             | Self::Choose { .. }
             | Self::TakeInterrupt
-            | Self::End => {}
+            | Self::TestCancel
+            | Self::SetCancel { .. }
+            | Self::Look
+            | Self::End
+            | Self::Crash => {}
         }
     }
 
-    /// Whether this is what a plan meant by `planned`. Values that may be addresses differ between executions.
+    /// Whether this is what a plan meant by `planned`. Values that may be addresses differ between executions; and what a path leads to
+    /// is found when it is announced, so that it may be something else if another thread has not moved yet.
     pub fn is_as_planned(&self, planned: &Self) -> bool {
         match (self, planned) {
+            (Self::Access { .. }, Self::Access { .. }) => true,
             (
                 Self::CompareExchange { cell, success, failure, .. },
                 Self::CompareExchange { cell: planned, success: on_success, failure: on_failure, .. },
@@ -572,6 +725,7 @@ impl Operation {
     pub fn verb(&self) -> &'static str {
         match self {
             Self::Spawn { .. } => "spawn",
+            Self::Start => "start",
             Self::Exit => "exit",
             Self::Join { .. } => "join",
             Self::IsFinished { .. } => "is-finished",
@@ -587,6 +741,8 @@ impl Operation {
             Self::WriteLock { wait: Wait::Block | Wait::Interruptible, .. } => "write-lock",
             Self::WriteLock { wait: Wait::Try, .. } => "try-write-lock",
             Self::WriteLock { wait: Wait::Timed, .. } => "timed-write-lock",
+            Self::WriteQueue { .. } => "write-queue",
+            Self::WriteTurn { .. } => "write-turn",
             Self::ReadUnlock { .. } => "read-unlock",
             Self::WriteUnlock { .. } => "write-unlock",
             Self::QueueWait { .. } => "wait",
@@ -627,10 +783,22 @@ impl Operation {
             Self::Choose { .. } => "choose",
             Self::Await { .. } => "await",
             Self::Poll { .. } => "poll",
+            Self::Access { .. } => "access",
             Self::Interrupt { .. } => "interrupt",
             Self::TakeInterrupt => "take-interrupt",
+            Self::Cancel { .. } => "cancel",
+            Self::TestCancel => "test-cancel",
+            Self::SetCancel { heeds: true } => "enable-cancel",
+            Self::SetCancel { heeds: false } => "disable-cancel",
+            Self::Signal { .. } => "signal",
+            Self::BlockSignals { .. } => "block-signals",
+            Self::SetActions { .. } => "set-actions",
+            Self::TakeSignal { .. } => "take-signal",
+            Self::Look => "look",
             Self::End => "end",
-            Self::Destroy { .. } => "destroy",
+            Self::Destroy { .. } | Self::DestroyQueue { .. } => "destroy",
+            Self::Free { .. } => "free",
+            Self::Crash => "crash",
         }
     }
 }

@@ -21,8 +21,12 @@ pub struct Fixed {
     pub(crate) params: Vec<u64>,
     /// Waiter lists; words of queues are spans of this. Only ever appended to during an execution.
     pub(crate) lists: Vec<ThreadId>,
-    /// The life object of each thread; token, place and interruption follow it.
+    /// The life object of each thread; token, place, interruption, mask and signals that have come follow it.
     pub(crate) lives: Vec<ObjectId>,
+    /// The signals of the process, if any can be sent.
+    pub(crate) signals: Option<ObjectId>,
+    /// If so, the threads that there are and will be, each with its place in the tree of births. Only ever appended to.
+    pub(crate) threads: Vec<(ThreadId, Vec<u32>)>,
     /// The parts of each channel, by its number.
     pub(crate) parts: Vec<Vec<ObjectId>>,
     /// What each poll set waits for, by its number: objects and masks.
@@ -40,6 +44,7 @@ impl Fixed {
 
     /// The threads in a queue, given the queue's word.
     pub(crate) fn waiters(&self, word: u64) -> &[ThreadId] {
+        let word = split(word).1;
         let (start, len) = ((word >> 32) as usize, word as u32 as usize);
         &self.lists[start..start + len]
     }
@@ -58,6 +63,21 @@ impl Fixed {
 
     pub(crate) fn interruption(&self, thread: ThreadId) -> ObjectId {
         self.life(thread).offset(3)
+    }
+
+    /// The signals that a thread blocks.
+    pub(crate) fn mask(&self, thread: ThreadId) -> ObjectId {
+        self.life(thread).offset(4)
+    }
+
+    /// The signals that have come for a thread.
+    pub(crate) fn come(&self, thread: ThreadId) -> ObjectId {
+        self.life(thread).offset(5)
+    }
+
+    /// Whether signals can be sent, so that any operation may have to wait for a handler.
+    pub fn has_signals(&self) -> bool {
+        self.signals.is_some()
     }
 
     pub(crate) fn poll(&self, set: ObjectId) -> &[(ObjectId, u64)] {
@@ -122,18 +142,18 @@ impl State {
 
     /// Adds a thread at the end of a queue.
     pub(crate) fn enqueue(&mut self, queue: ObjectId, thread: ThreadId) {
-        let word = self.word(queue);
+        let (over, word) = split(self.word(queue));
         let (start, len) = ((word >> 32) as usize, word as u32 as usize);
         let new = self.fixed.lists.len();
         self.fixed.lists.extend_from_within(start..start + len);
         self.fixed.lists.push(thread);
-        self.set(queue, (new as u64) << 32 | (len as u64 + 1));
+        self.set(queue, over | (new as u64) << 32 | (len as u64 + 1));
         self.set(self.fixed.place(thread), WAITING + u64::from(queue.0));
     }
 
     /// Takes the threads for which `leaves` holds out of a queue.
     pub(crate) fn dequeue(&mut self, queue: ObjectId, mut leaves: impl FnMut(ThreadId) -> bool) {
-        let word = self.word(queue);
+        let (over, word) = split(self.word(queue));
         let (start, len) = ((word >> 32) as usize, word as u32 as usize);
         let new = self.fixed.lists.len();
         for i in start..start + len {
@@ -143,7 +163,7 @@ impl State {
             }
         }
         let len = self.fixed.lists.len() - new;
-        self.set(queue, (new as u64) << 32 | len as u64);
+        self.set(queue, over | (new as u64) << 32 | len as u64);
     }
 
     pub(crate) fn hold(&mut self, thread: ThreadId, object: ObjectId, shared: bool) {
@@ -168,6 +188,11 @@ impl State {
     }
 }
 
+/// Parts the bits that say that an object's life is over from the rest of its word.
+fn split(word: u64) -> (u64, u64) {
+    (word & (DESTROYED | FREED), word & !(DESTROYED | FREED))
+}
+
 /// Word of a place: not in a queue.
 pub(crate) const ABSENT: u64 = 0;
 /// Word of a place: taken out of the queue by a notification.
@@ -178,3 +203,5 @@ pub(crate) const INTERRUPTED: u64 = 2;
 pub(crate) const WAITING: u64 = 3;
 /// Bit of a word: the object's life is over.
 pub(crate) const DESTROYED: u64 = 1 << 63;
+/// Bit of a word, beside [`DESTROYED`]: its memory was given back.
+pub(crate) const FREED: u64 = 1 << 62;

@@ -7,14 +7,14 @@
 
 use ordain_explore::search;
 use ordain_explore::strategy::{Kind, Optimal};
-use ordain_native::{Allowance, Failure, Launch, Mode, Native, Patience, Search, Wanted, default_options};
+use ordain_native::{Allowance, Failure, Launch, Mode, Native, Patience, Recognised, Search, Wanted, default_options};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// Executions in a second of processor time, and how many there are in one exploration if that ends.
 fn inside(launch: &Launch, mode: Mode, strategy: Kind) -> Result<(f64, Option<u64>), Failure> {
     let mut native = Native::new(launch.clone(), default_options(), Some(mode), Patience::default())?;
-    let job = Search { strategy, bound: None, seed: 1, depth: 3, expected_status: 0 };
+    let job = Search { strategy, bound: None, seed: 1, depth: 3, expected_status: 0, recognise: Recognised::No };
     let time = Duration::from_millis(100);
     let mut allowance = Allowance { before: 0, executions: u64::MAX, time, forecast: Wanted::No, keep: false };
     let (mut executions, mut cpu) = (0, Duration::ZERO);

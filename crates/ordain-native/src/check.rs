@@ -2,11 +2,15 @@
 
 mod checkpoint;
 mod confirm;
+mod crosscheck;
 mod divided;
+mod fallback;
+mod foresee;
 mod fragments;
 mod renew;
 mod run;
 mod sampled;
+mod verdict;
 mod whole;
 
 pub use fragments::{FragmentResult, Fragments};
@@ -31,6 +35,8 @@ pub const SLICE: Duration = Duration::from_millis(20);
 
 /// The level at which programs are checked.
 pub const LEVEL: &str = "sync";
+/// What a verdict at that level rests on.
+pub const ASSUMPTION: &str = "holds if threads share memory only under the calls that Ordain sees";
 
 /// A check of a program, and its options.
 #[derive(Clone, Debug)]
@@ -95,6 +101,8 @@ pub struct Report {
     pub mode_reason: String,
     /// What the search did.
     pub summary: Summary,
+    /// Samples by which the verdict was cross-checked.
+    pub cross_checked: u64,
     /// Visible operations in an execution at most, those that make, join and end threads left out.
     pub visible: usize,
     /// Findings.
@@ -146,6 +154,12 @@ pub enum Problem {
     /// The exploration trace cannot be made.
     #[error("cannot write the exploration trace: {0}")]
     Trace(std::io::Error),
+    /// No execution came to its end.
+    #[error("there is no verdict: not one execution was complete when {when}")]
+    NothingRan {
+        /// What ended it.
+        when: &'static str,
+    },
     /// Something was found that a fresh process does not show.
     #[error("a {kind} was found that does not show again under the same schedule: {message}")]
     Unconfirmed {
@@ -167,6 +181,13 @@ impl Check {
         self.strategy.unwrap_or(if budget { StrategyKind::Portfolio } else { StrategyKind::Optimal })
     }
 
+    /// The program, ready to be run.
+    pub(crate) fn native(&self, mode: Option<Mode>) -> Result<Native, Failure> {
+        let mut native = Native::new(self.launch.clone(), self.options, mode, self.patience)?;
+        native.order_output(self.compare_output);
+        Ok(native)
+    }
+
     /// Runs it.
     pub fn run(&self) -> Result<Report, Problem> {
         self.run_watched(&mut Unobserved)
@@ -179,7 +200,7 @@ impl Check {
 
     /// Runs the program under a schedule; gives what it shows, if anything, and whether it followed to the end.
     pub fn replay(&self, schedule: &Schedule) -> Result<Replayed, Problem> {
-        let mut native = Native::new(self.launch.clone(), self.options, Some(Mode::Exec), self.patience)?;
+        let mut native = self.native(Some(Mode::Exec))?;
         native.set_inputs(&schedule.get("outside").map(crate::inputs::from_text).unwrap_or_default());
         let transitions = schedule.transitions(native.names_mut());
         let prefix: Vec<Planned> = transitions.into_iter().map(|transition| Planned { transition, op: None }).collect();

@@ -111,6 +111,13 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
             );
             return make(Kind::Hang, message, place);
         }
+        Ended::ChildDeadlock { address } => {
+            let message = format!(
+                "a child process waits for ever: it locks the lock at {address:#x}, which another thread held when the child was made by \
+                 fork, and the child has no such thread"
+            );
+            return make(Kind::Deadlock, message, format!("child {address:#x}"));
+        }
         Ended::InvalidObject { message, address } => {
             return make(Kind::Misuse, format!("{who}: {message} (at {address:#x})"), place);
         }

@@ -7,6 +7,7 @@ pub mod doctor;
 mod finding;
 pub mod gdb;
 mod inputs;
+mod limit;
 mod observe;
 mod process;
 pub mod record;
@@ -14,7 +15,9 @@ mod session;
 mod shared;
 mod target;
 
-pub use check::{Check, FragmentResult, Fragments, LEVEL, Problem, Renewed, Replayed, Report, SLICE, default_options};
+pub use check::{
+    ASSUMPTION, Check, FragmentResult, Fragments, LEVEL, Problem, Renewed, Replayed, Report, SLICE, default_options,
+};
 pub use finding::{Finding, command_line, describe_input, unescape};
 pub use observe::{Observer, Progress};
 pub use ordain_report::{Kind, Verdict};
@@ -23,4 +26,4 @@ pub use ordain_wire::{Mode, ThreadRecord};
 pub use process::runtime_image;
 pub use process::{Launch, Patience};
 pub use session::{ObjectNow, Session, State, ThreadNow};
-pub use target::{Aftermath, Allowance, Ended, Failure, ModeChange, Native, Search, Turn, Wanted};
+pub use target::{Aftermath, Allowance, Ended, Failure, ModeChange, Native, Recognised, Search, Turn, Wanted};

@@ -3,6 +3,8 @@
 use ordain_explore::Summary;
 use ordain_explore::frontier::Division;
 use ordain_report::{Estimate, Kind};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How far a check is.
@@ -41,6 +43,10 @@ pub trait Observer {
     /// Whether the check shall end as it is.
     fn is_stopped(&self) -> bool {
         false
+    }
+    /// What is set when the check shall end, for those who cannot ask: while a program explores, nobody does.
+    fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+        None
     }
 }
 

@@ -1,8 +1,10 @@
 //! Starting a program under control, and waiting for it without ever hanging.
 
+use crate::limit::Limit;
 use crate::shared::Shared;
 use ordain_wire::{IMAGE_FD, Mode, SHARED_FD, Status, Turn};
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use rustix::thread::futex;
 use std::ffi::OsString;
 use std::fs::File;
@@ -46,6 +48,8 @@ pub(crate) struct Process {
     output: [File; 2],
     /// When the heartbeat last changed, and what it was.
     beat: (u64, Instant, Duration),
+    /// It has ended, and its number is free.
+    waited_for: bool,
 }
 
 /// What a wait ended with.
@@ -57,6 +61,8 @@ pub(crate) enum Waited {
     Ended(ExitStatus),
     /// Nothing happened for too long, and the process does not answer any more.
     Stuck,
+    /// The limit was reached, and the process did not come back in time.
+    Over,
 }
 
 /// How long a program may do nothing that is visible.
@@ -87,6 +93,7 @@ impl Process {
         let control = shared.control();
         control.mode.store(mode as u32, Relaxed);
         control.pool.store(pool, Relaxed);
+        control.debugged.store(debugged.into(), Relaxed);
         control.status.store(Status::NONE, Relaxed);
         control.hang.store(0, Relaxed);
         control.turn.store(Turn::RUNTIME, SeqCst);
@@ -119,7 +126,7 @@ impl Process {
             command.pre_exec(move || prepare(shared_fd, image_fd, process, parent, debugged));
         }
         let child = command.spawn()?;
-        Ok(Self { child, output, beat: (0, Instant::now(), Duration::ZERO) })
+        Ok(Self { child, output, beat: (0, Instant::now(), Duration::ZERO), waited_for: false })
     }
 
     /// Its number.
@@ -127,20 +134,30 @@ impl Process {
         self.child.id()
     }
 
-    /// Gives the runtime the turn.
-    pub(crate) fn give_turn(&mut self, shared: &Shared) {
+    /// Gives the runtime the turn, to come back at once if the limit is reached.
+    pub(crate) fn give_turn(&mut self, shared: &Shared, limit: &Limit) {
         let control = shared.control();
+        control.stop.store(limit.is_over().into(), Relaxed);
         control.turn.store(Turn::RUNTIME, SeqCst);
         let _ = futex::wake(&control.turn, futex::Flags::empty(), 1);
     }
 
-    /// Waits until the runtime gives the turn, or ends.
-    pub(crate) fn wait(&mut self, shared: &Shared, patience: Patience) -> io::Result<Waited> {
+    /// Waits until the runtime gives the turn, or ends. At the limit it is asked to.
+    pub(crate) fn wait(&mut self, shared: &Shared, patience: Patience, limit: &Limit) -> io::Result<Waited> {
         let control = shared.control();
         let mut told = None;
+        let mut late: Option<Instant> = None;
         self.beat = (control.heartbeat.load(Relaxed), Instant::now(), Duration::ZERO);
         let mut first = true;
         while control.turn.load(Acquire) != Turn::LAUNCHER {
+            match late {
+                None if limit.is_over() => {
+                    control.stop.store(1, Relaxed);
+                    late = Some(Instant::now());
+                }
+                Some(since) if since.elapsed() > limit.grace() => return Ok(Waited::Over),
+                _ => {}
+            }
             let tick = futex::Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
             if control.turn.load(Acquire) > Turn::RUNTIME {
                 // The program has written over it.
@@ -150,7 +167,12 @@ impl Process {
                 Err(rustix::io::Errno::TIMEDOUT) => {}
                 _ => continue,
             }
-            if let Some(status) = self.child.try_wait()? {
+            if self.has_ended()? {
+                // What it has started and left in its group ends with it, as long as nobody else can have its number.
+                // SAFETY: signals to the process group that we started.
+                unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
+                self.waited_for = true;
+                let status = self.child.wait()?;
                 // It may have given the turn just before.
                 return Ok(if control.turn.load(Acquire) == Turn::LAUNCHER {
                     Waited::Turn
@@ -158,20 +180,23 @@ impl Process {
                     Waited::Ended(status)
                 });
             }
-            let carrier = control.carrier.load(Relaxed);
+            let carrier = self.carrier(shared);
             let (beat, used) = (control.heartbeat.load(Relaxed), time_used(carrier));
             if beat != self.beat.0 || first {
                 self.beat = (beat, Instant::now(), used);
-                first = false;
+                (first, told) = (false, None);
                 continue;
             }
             let idle = self.beat.1.elapsed();
             let hangs = used.saturating_sub(self.beat.2) > patience.busy || idle > patience.blocked;
             match told {
                 None if hangs => {
+                    // Before main nobody would hear it.
+                    if control.carrier.load(Relaxed) <= 0 {
+                        return Ok(Waited::Stuck);
+                    }
                     control.hang.store(1, SeqCst);
-                    // SAFETY: a signal to a process of our own; a wrong number has no effect but an error.
-                    unsafe { libc::kill(carrier, libc::SIGVTALRM) };
+                    signal(carrier, libc::SIGVTALRM);
                     told = Some(Instant::now());
                 }
                 Some(since) if since.elapsed() > Duration::from_secs(2) => return Ok(Waited::Stuck),
@@ -179,6 +204,20 @@ impl Process {
             }
         }
         Ok(Waited::Turn)
+    }
+
+    /// Whether it has ended. It is not waited for, so that its number stays its own.
+    fn has_ended(&self) -> io::Result<bool> {
+        let Some(id) = Pid::from_raw(self.child.id() as i32) else { return Ok(true) };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Ok(waitid(WaitId::Pid(id), options)?.is_some())
+    }
+
+    /// The process that runs the program: the one that was started, or its child in fork mode. What the runtime says is not believed: the
+    /// program may have written over it, or has not come to main.
+    fn carrier(&self, shared: &Shared) -> i32 {
+        let (own, told) = (self.child.id() as i32, shared.control().carrier.load(Relaxed));
+        if told > 0 && parent_of(told) == Some(own) { told } else { own }
     }
 
     /// What the last execution wrote to standard output (0) or standard error (1).
@@ -193,9 +232,12 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let id = self.child.id() as i32;
-        // SAFETY: signals to the process group that we started, which cannot have been reused: the child was not waited for, or
-        // was and has taken its group with it.
-        unsafe { libc::kill(-id, libc::SIGKILL) };
+        // Once it was waited for, its number may be that of another process.
+        if !self.waited_for && id > 1 {
+            end_descendants(id);
+            // SAFETY: signals to the process group that we started; its leader was not waited for, so the number is not used again.
+            unsafe { libc::kill(-id, libc::SIGKILL) };
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -210,6 +252,8 @@ fn prepare(shared: i32, image: i32, process: usize, parent: i32, debugged: bool)
             return Err(io::Error::last_os_error());
         }
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // What children of the program leave behind comes to it, and is ended with it.
+        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
         if debugged {
             // A debugger that is no parent of the program may attach, where the system asks. It fails where it does not.
             libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY);
@@ -217,6 +261,8 @@ fn prepare(shared: i32, image: i32, process: usize, parent: i32, debugged: bool)
         if libc::getppid() != parent {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
+        // What the launcher happened to inherit is none of the program's business, and would differ from run to run.
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
         for (from, to) in [(shared, SHARED_FD), (image, IMAGE_FD)] {
             if libc::dup2(from, to) < 0 {
                 return Err(io::Error::last_os_error());
@@ -227,12 +273,71 @@ fn prepare(shared: i32, image: i32, process: usize, parent: i32, debugged: bool)
     Ok(())
 }
 
+/// Signals one process of our own: nobody else, and no group, whatever the number.
+fn signal(process: i32, signal: i32) {
+    if process > 1 {
+        // SAFETY: a signal to one process; if that is gone, there is an error and nothing else.
+        unsafe { libc::kill(process, signal) };
+    }
+}
+
+/// What the kernel says of a process, behind its name: state, parent, group, session, …
+fn fields_of(process: i32) -> Option<Vec<String>> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    Some(fields.split_whitespace().map(str::to_owned).collect())
+}
+
+fn parent_of(process: i32) -> Option<i32> {
+    fields_of(process)?.get(1)?.parse().ok()
+}
+
 /// Processor time that a process has used.
 fn time_used(process: i32) -> Duration {
-    let Ok(text) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return Duration::ZERO };
-    let fields = text.rsplit_once(')').map_or("", |f| f.1);
-    let ticks: u64 = fields.split_whitespace().skip(11).take(2).filter_map(|f| f.parse::<u64>().ok()).sum();
+    let fields = fields_of(process).unwrap_or_default();
+    let ticks: u64 = fields.iter().skip(11).take(2).filter_map(|f| f.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 10)
+}
+
+/// Ends everything that a process which was started here has started. It takes over what its children leave behind, so nothing gets
+/// away as long as it is there; meanwhile it is stopped.
+fn end_descendants(root: i32) {
+    /// Who makes processes faster than they are ended is not waited for.
+    const MOST_ROUNDS: usize = 100;
+    if let Ok(children) = std::fs::read(format!("/proc/{root}/task/{root}/children"))
+        && children.is_empty()
+    {
+        return;
+    }
+    signal(root, libc::SIGSTOP);
+    for _ in 0..MOST_ROUNDS {
+        let descendants = descendants_of(root);
+        if descendants.is_empty() {
+            break;
+        }
+        descendants.iter().for_each(|process| signal(*process, libc::SIGKILL));
+    }
+}
+
+/// The processes below one that still run.
+fn descendants_of(root: i32) -> Vec<i32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let known: Vec<(i32, i32, bool)> = numbers
+        .filter_map(|process| {
+            let fields = fields_of(process)?;
+            let ended = matches!(fields.first()?.as_str(), "Z" | "X");
+            Some((process, fields.get(1)?.parse().ok()?, ended))
+        })
+        .collect();
+    let mut family = vec![root];
+    let mut next = 0;
+    while let Some(&parent) = family.get(next) {
+        family.extend(known.iter().filter(|(_, p, _)| *p == parent).map(|(process, ..)| *process));
+        next += 1;
+    }
+    let runs = |process: &i32| known.iter().any(|(p, _, ended)| p == process && !ended);
+    family.into_iter().skip(1).filter(runs).collect()
 }
 
 /// How a process ended, for messages.

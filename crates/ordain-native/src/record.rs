@@ -1,6 +1,6 @@
 //! The record of a check: what `ordain report` shows, and the sentences about it that every reader gets.
 
-use crate::check::{Check, LEVEL, Report};
+use crate::check::{ASSUMPTION, Check, LEVEL, Report};
 use crate::finding::command_line;
 use ordain_report::terminal::plural;
 use ordain_report::{Run, Verdict};
@@ -50,7 +50,7 @@ pub fn notes(report: &Report) -> Vec<String> {
 pub fn verdict(report: &Report) -> String {
     let executions = plural(report.summary.executions as usize, "execution");
     match report.verdict {
-        Verdict::Verified => format!("verified at level {LEVEL}: holds if the program has no data races"),
+        Verdict::Verified => format!("verified at level {LEVEL}: {ASSUMPTION}"),
         Verdict::NoFinding => format!("no finding at level {LEVEL}: {}", report.meaning),
         Verdict::Finding => {
             let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.story.kind.word()).collect();

@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
     }
 
     fn begin(check: &'a Check, schedule: &Schedule, debugged: bool) -> Result<Self, Problem> {
-        let mut native = Native::new(check.launch.clone(), check.options, Some(Mode::Exec), check.patience)?;
+        let mut native = check.native(Some(Mode::Exec))?;
         if debugged {
             native.let_debuggers_in();
         }
@@ -288,7 +288,7 @@ impl<'a> Session<'a> {
                     state,
                     doing: pending
                         .filter(|_| alive)
-                        .filter(|p| p.0 != Operation::End)
+                        .filter(|p| !p.0.ends_program())
                         .map(|p| narrate::short_text(&named, &p.0)),
                     waits_for: match waiter {
                         Some(waiter) if state == State::Waiting => waiter.for_threads.iter().map(name).collect(),

@@ -2,10 +2,12 @@
 //!
 //! Whatever is read from it may be anything: the program can write over it. It is copied out before it is looked at.
 
+use ordain_explore::classes::Classes;
 use ordain_explore::frontier::{Explored, Fragment};
 use ordain_wire::{
-    Control, FRAGMENT_OFFSET, FRAGMENT_SIZE, INPUTS_OFFSET, INPUTS_SIZE, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE,
-    MOST_PREFIX, MOST_THREADS, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Piece, SHARED_SIZE, ThreadRecord, VERSION,
+    CLASSES_OFFSET, Control, FRAGMENT_OFFSET, FRAGMENT_SIZE, INPUTS_OFFSET, INPUTS_SIZE, LOG_OFFSET, LOG_SIZE,
+    MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_THREADS, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Piece, SHARED_SIZE,
+    ThreadRecord, VERSION,
 };
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -122,6 +124,25 @@ impl Shared {
         // SAFETY: within the fragment's part of the memory; copied as bytes, whatever they are.
         unsafe { std::ptr::copy_nonoverlapping(self.at.add(FRAGMENT_OFFSET), bytes.as_mut_ptr(), length) };
         Piece::read(&bytes)
+    }
+
+    /// Reads the fingerprints of the classes of a turn.
+    pub(crate) fn read_classes(&self) -> Vec<u64> {
+        let count = (self.control().class_count.load(Relaxed) as usize).min(MOST_CLASSES);
+        // SAFETY: within the part of the memory for them; plain numbers, whatever they are.
+        (0..count).map(|i| unsafe { self.at.add(CLASSES_OFFSET).cast::<u64>().add(i).read() }).collect()
+    }
+
+    /// Writes those that samples are compared with.
+    pub(crate) fn write_classes(&self, classes: &Classes) {
+        let list = classes.list();
+        let list = &list[..list.len().min(MOST_CLASSES)];
+        // SAFETY: within the part of the memory for them; the runtime waits.
+        unsafe {
+            std::ptr::copy_nonoverlapping(list.as_ptr(), self.at.add(CLASSES_OFFSET).cast(), list.len());
+        }
+        self.control().class_count.store(list.len() as u32, Relaxed);
+        self.control().class_bits.store(classes.bits(), Relaxed);
     }
 
     /// Copies the log from `from` on.

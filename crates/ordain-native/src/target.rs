@@ -5,16 +5,18 @@ pub(crate) mod stepping;
 mod explore;
 mod fragment;
 
-pub use explore::{Allowance, Search, Turn, Wanted};
+pub use explore::{Allowance, Recognised, Search, Turn, Wanted};
 
+use crate::limit::Limit;
 use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::shared::Shared;
 use ordain_explore::frontier::Order;
 use ordain_explore::{Plan, Portable, Target};
-use ordain_model::{Execution, Names, ObjectId, Options, ThreadId, Transition};
+use ordain_model::{Execution, Names, ObjectId, Options, Site, ThreadId, Transition};
 use ordain_wire::{Ending, Follower, Lead, Mode, Policy, Status, ThreadRecord};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use thiserror::Error;
 
 /// Why a program cannot be run.
@@ -32,6 +34,9 @@ pub enum Failure {
     /// The runtime in the program failed.
     #[error("Ordain's runtime failed inside the program: {0}")]
     Broken(String),
+    /// The limit of the check was reached before the execution ended.
+    #[error("the time was over before the execution ended")]
+    Over,
 }
 
 /// How an execution ended, beyond what the model knows.
@@ -59,6 +64,11 @@ pub enum Ended {
         /// What is known.
         message: String,
         /// Where.
+        address: u64,
+    },
+    /// A child process waits for ever for a lock that a thread held which it does not have.
+    ChildDeadlock {
+        /// Where the lock is.
         address: u64,
     },
     /// The program overwrote the memory of the runtime, or ended it in a way that cannot be told.
@@ -89,6 +99,14 @@ pub struct ModeChange {
     pub reason: String,
 }
 
+/// What runs of a program have done that the search does not follow. Runs that come from one another share it.
+#[derive(Default)]
+struct Observed {
+    unmodelled: AtomicU64,
+    children: AtomicU32,
+    named: AtomicU32,
+}
+
 /// A program under control.
 pub struct Native {
     launch: Launch,
@@ -99,6 +117,8 @@ pub struct Native {
     fixed_mode: bool,
     pool: u32,
     patience: Patience,
+    /// When nothing may be run any more.
+    limit: Limit,
     follower: Follower,
     buffer: Vec<u8>,
     read: usize,
@@ -116,6 +136,8 @@ pub struct Native {
     failure: Option<Failure>,
     /// Changes of mode so far.
     pub changes: Vec<ModeChange>,
+    /// What any run of this program has done that the search does not follow.
+    observed: Arc<Observed>,
     /// Processes that were lost.
     pub losses: u64,
     /// How the last one was.
@@ -133,6 +155,15 @@ fn new_shared(options: &Options) -> Result<Shared, Failure> {
     control.max_steps.store(options.max_steps as u64, Relaxed);
     control.entropy.store(0x6f72_6461_696e, Relaxed);
     Ok(shared)
+}
+
+/// The mode in which less is left of one execution when the next begins.
+fn lower_mode(mode: Mode) -> Option<Mode> {
+    match mode {
+        Mode::Snapshot => Some(Mode::Fork),
+        Mode::Fork => Some(Mode::Exec),
+        Mode::Exec => None,
+    }
 }
 
 /// How an attempt to run a plan ended.
@@ -165,6 +196,7 @@ impl Native {
             fixed_mode: mode.is_some(),
             pool: 8,
             patience,
+            limit: Limit::default(),
             follower: Follower::new(options),
             buffer: Vec::new(),
             read: 0,
@@ -176,6 +208,7 @@ impl Native {
             aftermath,
             failure: None,
             changes: Vec::new(),
+            observed: Arc::default(),
             losses: 0,
             last_loss: None,
         })
@@ -185,9 +218,11 @@ impl Native {
     pub fn fresh(&self, mode: Mode) -> Result<Self, Failure> {
         let mut other = Self::new(self.launch.clone(), self.options, Some(mode), self.patience)?;
         other.pool = self.pool;
+        other.observed = Arc::clone(&self.observed);
         // It comes from a follower like this one, so it is taken over whole.
         let _ = other.follower.adopt(&self.follower.known_since(0, 0));
         other.shared.set_inputs(&self.shared.inputs());
+        other.order_output(self.shared.control().compare_output.load(Relaxed) != 0);
         Ok(other)
     }
 
@@ -195,8 +230,33 @@ impl Native {
     pub fn fresh_like(&self) -> Result<Self, Failure> {
         let mut other = self.fresh(self.mode)?;
         other.fixed_mode = self.fixed_mode;
+        other.limit = self.limit.clone();
         other.changes.clone_from(&self.changes);
         Ok(other)
+    }
+
+    /// The program from scratch in the next mode, because it does not do the same again in this one; `None` if there is no other.
+    pub fn lower(&self, reason: &str) -> Result<Option<Self>, Failure> {
+        let Some(to) = lower_mode(self.mode).filter(|_| !self.fixed_mode) else { return Ok(None) };
+        let mut other = Self::new(self.launch.clone(), self.options, None, self.patience)?;
+        (other.mode, other.pool, other.limit) = (to, self.pool, self.limit.clone());
+        (other.losses, other.last_loss) = (self.losses, self.last_loss.clone());
+        other.changes.clone_from(&self.changes);
+        other.changes.push(ModeChange { from: self.mode, to, reason: reason.into() });
+        Ok(Some(other))
+    }
+
+    /// Nothing runs beyond this limit; gives the one that there was.
+    pub(crate) fn set_limit(&mut self, limit: Limit) -> Limit {
+        if matches!(self.failure, Some(Failure::Over)) {
+            self.failure = None;
+        }
+        std::mem::replace(&mut self.limit, limit)
+    }
+
+    /// Whether the limit has ended an execution, or what a process was exploring.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.failure, Some(Failure::Over))
     }
 
     /// Another run of the same program has changed to another mode.
@@ -204,6 +264,55 @@ impl Native {
         if changes.len() > self.changes.len() {
             self.mode = mode;
             self.changes = changes.to_vec();
+        }
+    }
+
+    /// Says whether the order of what the program writes to its standard output and standard error counts.
+    pub fn order_output(&mut self, counts: bool) {
+        self.shared.control().compare_output.store(counts.into(), Relaxed);
+    }
+
+    /// What the program has done so far, in this run or in others that came from it, that the model does not know: bits of
+    /// [`ordain_wire::Unmodelled`].
+    pub fn unmodelled(&self) -> u64 {
+        self.observe();
+        self.observed.unmodelled.load(Relaxed)
+    }
+
+    /// Takes over what an earlier search has noticed of that.
+    pub fn note_unmodelled(&self, bits: u64) {
+        self.observed.unmodelled.fetch_or(bits, Relaxed);
+    }
+
+    /// How many child processes an execution made, at most.
+    pub fn children(&self) -> u32 {
+        self.observe();
+        self.observed.children.load(Relaxed)
+    }
+
+    /// Whether the program makes or changes what executions at the same time share: files, ports, named objects.
+    pub fn uses_names(&self) -> bool {
+        self.observe();
+        self.observed.named.load(Relaxed) != 0
+    }
+
+    /// Takes over what the process has told.
+    fn observe(&self) {
+        let (control, observed) = (self.shared.control(), &self.observed);
+        observed.unmodelled.fetch_or(control.unmodelled.load(Relaxed), Relaxed);
+        observed.children.fetch_max(control.children.load(Relaxed), Relaxed);
+        observed.named.fetch_or(control.named.load(Relaxed), Relaxed);
+    }
+
+    /// Loops that are known to end by themselves.
+    pub fn loops(&self) -> &[Site] {
+        self.follower.arbiter.long_loops()
+    }
+
+    /// Another run of the same program has learned that these loops end by themselves.
+    pub fn know_loops(&mut self, loops: &[Site]) {
+        for site in loops {
+            self.follower.arbiter.know_long_loop(*site);
         }
     }
 
@@ -279,6 +388,9 @@ impl Native {
             // A program that ended badly may have written over it.
             let shared = new_shared(&self.options)?;
             shared.set_inputs(&self.shared.inputs());
+            let counts = self.shared.control().compare_output.load(Relaxed);
+            shared.control().compare_output.store(counts, Relaxed);
+            self.observe();
             self.shared = shared;
         }
         if !self.shared.write_known(&self.follower.known_since(0, 0)) {
@@ -286,7 +398,8 @@ impl Native {
         }
         let process = Process::start(&self.launch, &self.shared, self.mode, self.pool, self.debugged);
         let mut process = process.map_err(|e| Failure::Start(e.to_string()))?;
-        let waited = process.wait(&self.shared, self.patience).map_err(|e| Failure::Start(e.to_string()))?;
+        let waited =
+            process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Start(e.to_string()))?;
         match waited {
             Waited::Turn => {}
             Waited::Ended(status) => {
@@ -295,14 +408,15 @@ impl Native {
                 return Err(Failure::Early(format!("{}. {}", describe(status), errors.trim())));
             }
             Waited::Stuck => return Err(Failure::Early("it does not come to main".into())),
+            Waited::Over => return Err(Failure::Over),
         }
         self.process = Some(process);
         match self.shared.control().status.load(Relaxed) {
             Status::READY => Ok(()),
-            Status::REFUSED => {
+            status @ (Status::REFUSED | Status::OTHER_MODE) => {
                 let reason = self.shared.message();
                 self.process = None;
-                if self.leave_mode(&reason) {
+                if self.leave_mode(status, &reason) {
                     return self.ensure_process();
                 }
                 Err(Failure::Refused(reason))
@@ -322,10 +436,11 @@ impl Native {
         Ok(())
     }
 
-    /// Falls to the next mode, if that is allowed.
-    fn leave_mode(&mut self, reason: &str) -> bool {
+    /// Falls to the next mode, if that is allowed. What a program does is refused in fork mode as it would be in exec mode.
+    fn leave_mode(&mut self, status: u32, reason: &str) -> bool {
         let to = match self.mode {
             Mode::Snapshot if !self.fixed_mode => Mode::Fork,
+            Mode::Fork if !self.fixed_mode && status == Status::OTHER_MODE => Mode::Exec,
             _ => return false,
         };
         self.changes.push(ModeChange { from: self.mode, to, reason: reason.into() });
@@ -349,8 +464,9 @@ impl Native {
     /// Lets the process run until it asks, and then gives nothing, or until it is done.
     fn turn(&mut self, plan: &mut Plan<'_>) -> Result<Option<Attempt>, Failure> {
         let Some(process) = self.process.as_mut() else { return Ok(Some(Attempt::Again)) };
-        process.give_turn(&self.shared);
-        let waited = process.wait(&self.shared, self.patience).map_err(|e| Failure::Broken(e.to_string()))?;
+        process.give_turn(&self.shared, &self.limit);
+        let waited =
+            process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Broken(e.to_string()))?;
         match waited {
             Waited::Turn => {}
             Waited::Ended(status) => {
@@ -360,6 +476,10 @@ impl Native {
             Waited::Stuck => {
                 self.process = None;
                 return Ok(Some(Attempt::Lost("it does not answer any more".into())));
+            }
+            Waited::Over => {
+                self.process = None;
+                return Err(Failure::Over);
             }
         }
         let status = self.shared.control().status.load(Relaxed);
@@ -375,10 +495,10 @@ impl Native {
                 self.grow_pool()?;
                 Attempt::Again
             }
-            Status::REFUSED => {
+            Status::REFUSED | Status::OTHER_MODE => {
                 let reason = self.shared.message();
                 self.process = None;
-                if !self.leave_mode(&reason) {
+                if !self.leave_mode(status, &reason) {
                     return Err(Failure::Refused(reason));
                 }
                 Attempt::Again
@@ -456,6 +576,7 @@ impl Native {
             Ending::ASSERTION => Ended::Assertion(self.shared.message()),
             Ending::ABORT => Ended::Abort,
             Ending::HANG => Ended::Hang,
+            Ending::CHILD_DEADLOCK => Ended::ChildDeadlock { address },
             _ => Ended::InvalidObject { message: self.shared.message(), address },
         };
         self.aftermath = Aftermath {
@@ -488,7 +609,7 @@ impl Native {
             // It did not even come as far as before.
             arbiter.diverge(Transition::first(last), None);
         } else {
-            arbiter.end_abruptly();
+            arbiter.lose_program();
         }
     }
 
@@ -538,5 +659,11 @@ impl Target for Native {
 
     fn names(&self) -> &Names {
         self.follower.arbiter.names()
+    }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        self.observe();
     }
 }

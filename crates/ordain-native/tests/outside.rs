@@ -42,6 +42,8 @@ fn client(port: u16, fails: bool) -> Check {
         args: Vec::new(),
         flags: Vec::new(),
         libs: Vec::new(),
+        libraries: Vec::new(),
+        loads: Vec::new(),
         expect: String::new(),
         option: None,
         why: String::new(),

@@ -12,6 +12,50 @@ pub type Registers = [u64; 8];
 pub static mut ORDAIN_CURRENT: *mut Registers = &raw mut NOBODY;
 static mut NOBODY: Registers = [0; 8];
 
+/// Instructions that note registers. They change only r10 and r11, which no argument is in.
+macro_rules! noting {
+    () => {
+        "mov r11, qword ptr [rip + {current}@GOTPCREL]
+        mov r11, qword ptr [r11]
+        mov r10, qword ptr [rsp]
+        mov qword ptr [r11], r10
+        lea r10, [rsp + 8]
+        mov qword ptr [r11 + 8], r10
+        mov qword ptr [r11 + 16], rbp
+        mov qword ptr [r11 + 24], rbx
+        mov qword ptr [r11 + 32], r12
+        mov qword ptr [r11 + 40], r13
+        mov qword ptr [r11 + 48], r14
+        mov qword ptr [r11 + 56], r15"
+    };
+}
+pub(crate) use noting;
+
+/// Instructions that look whether the thread was cancelled, and keep the arguments.
+macro_rules! looking {
+    () => {
+        "push rdi; push rsi; push rdx; push rcx; push r8; push r9; push rax
+        mov rdi, rsi
+        mov esi, {point}
+        call {look}
+        pop rax; pop r9; pop r8; pop rcx; pop rdx; pop rsi; pop rdi"
+    };
+}
+pub(crate) use looking;
+
+/// Instructions that go on with the C library's function, whose name is at label 5.
+macro_rules! forwarding {
+    () => {
+        "push rdi; push rsi; push rdx; push rcx; push r8; push r9; push rax
+        lea rdi, [rip + 5f]
+        call {forward}
+        mov r11, rax
+        pop rax; pop r9; pop r8; pop rcx; pop rdx; pop rsi; pop rdi
+        jmp r11"
+    };
+}
+pub(crate) use forwarding;
+
 /// Exports interposed functions, each with its stub. As long as the program is not under control, or no more, the C library's
 /// function is called instead.
 macro_rules! interpose {
@@ -23,29 +67,23 @@ macro_rules! interpose {
                 "mov r11, qword ptr [rip + {active}@GOTPCREL]",
                 "cmp byte ptr [r11], 0",
                 "je 3f",
-                "mov r11, qword ptr [rip + {current}@GOTPCREL]",
-                "mov r11, qword ptr [r11]",
-                "mov r10, qword ptr [rsp]",
-                "mov qword ptr [r11], r10",
-                "lea r10, [rsp + 8]",
-                "mov qword ptr [r11 + 8], r10",
-                "mov qword ptr [r11 + 16], rbp",
-                "mov qword ptr [r11 + 24], rbx",
-                "mov qword ptr [r11 + 32], r12",
-                "mov qword ptr [r11 + 40], r13",
-                "mov qword ptr [r11 + 48], r14",
-                "mov qword ptr [r11 + 56], r15",
+                $crate::context::noting!(),
+                "mov r11, qword ptr [rip + {cancels}@GOTPCREL]",
+                "cmp byte ptr [r11], {flag}",
+                "je 4f",
+                "jmp {to}",
+                "4:",
+                $crate::context::looking!(),
                 "jmp {to}",
                 "3:",
-                "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
-                "lea rdi, [rip + 5f]",
-                "call {forward}",
-                "mov r11, rax",
-                "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
-                "jmp r11",
+                $crate::context::forwarding!(),
                 concat!("5: .asciz \"", stringify!($name), "\""),
                 active = sym $crate::engine::ORDAIN_ACTIVE,
                 current = sym $crate::context::ORDAIN_CURRENT,
+                cancels = sym $crate::cancellation::ORDAIN_CANCELS,
+                flag = const $crate::cancellation::flag(stringify!($name)),
+                point = const $crate::cancellation::point(stringify!($name)) as u8,
+                look = sym $crate::cancellation::ordain_cancellation_point,
                 to = sym $to,
                 forward = sym $crate::real::forward,
             )
@@ -53,6 +91,69 @@ macro_rules! interpose {
     )*};
 }
 pub(crate) use interpose;
+
+/// Exports cancellation points that are the C library's otherwise.
+macro_rules! interpose_passing {
+    ($($name:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "mov r11, qword ptr [rip + {active}@GOTPCREL]",
+                "cmp byte ptr [r11], 0",
+                "je 3f",
+                "mov r11, qword ptr [rip + {cancels}@GOTPCREL]",
+                "cmp byte ptr [r11], {flag}",
+                "jne 3f",
+                $crate::context::noting!(),
+                $crate::context::looking!(),
+                "3:",
+                $crate::context::forwarding!(),
+                concat!("5: .asciz \"", stringify!($name), "\""),
+                active = sym $crate::engine::ORDAIN_ACTIVE,
+                current = sym $crate::context::ORDAIN_CURRENT,
+                cancels = sym $crate::cancellation::ORDAIN_CANCELS,
+                flag = const $crate::cancellation::flag(stringify!($name)),
+                point = const $crate::cancellation::point(stringify!($name)) as u8,
+                look = sym $crate::cancellation::ordain_cancellation_point,
+                forward = sym $crate::real::forward,
+            )
+        }
+    )*};
+}
+pub(crate) use interpose_passing;
+
+/// Exports functions that are called too often to look the real one up each time: its address is in a variable.
+macro_rules! interpose_directly {
+    ($($name:ident => $to:path, $real:path;)*) => {$(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "mov r11, qword ptr [rip + {active}@GOTPCREL]",
+                "cmp byte ptr [r11], 0",
+                "je 3f",
+                noting!(),
+                "jmp {to}",
+                "3:",
+                "mov r11, qword ptr [rip + {real}@GOTPCREL]",
+                "mov r11, qword ptr [r11]",
+                "test r11, r11",
+                "je 4f",
+                "jmp r11",
+                "4:",
+                $crate::context::forwarding!(),
+                concat!("5: .asciz \"", stringify!($name), "\""),
+                active = sym $crate::engine::ORDAIN_ACTIVE,
+                current = sym $crate::context::ORDAIN_CURRENT,
+                real = sym $real,
+                to = sym $to,
+                forward = sym $crate::real::forward,
+            )
+        }
+    )*};
+}
+pub(crate) use interpose_directly;
 
 /// Saves the running context behind `from` and continues the one whose stack pointer is `to`, with its thread-local storage.
 #[unsafe(naked)]
@@ -152,4 +253,10 @@ pub unsafe extern "C" fn start_main(
 #[unsafe(naked)]
 pub unsafe extern "C" fn sigreturn() {
     naked_asm!("mov rax, 15", "syscall")
+}
+
+/// Returns from a signal handler whose frame is at `stack`.
+#[unsafe(naked)]
+pub unsafe extern "C" fn return_to(stack: usize) -> ! {
+    naked_asm!("mov rsp, rdi", "mov rax, 15", "syscall")
 }

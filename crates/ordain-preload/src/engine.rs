@@ -5,13 +5,17 @@
 
 use crate::context::{self, ORDAIN_CURRENT, Registers};
 use crate::descriptors;
+use crate::inherited;
 use crate::inputs::Inputs;
 use crate::objects::Objects;
+use crate::outliving;
 use crate::process::Program;
+use crate::spin::Waiting;
 use crate::sys::{self, call};
 use crate::threads::{Slot, State};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ffi::c_int;
 use core::fmt::Write as _;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -35,8 +39,6 @@ pub struct Engine {
     pub objects: Objects,
     /// What came from outside.
     pub inputs: Inputs,
-    /// Handlers for a quick end of the program, last registered last.
-    pub quick_handlers: Vec<unsafe extern "C" fn()>,
     /// What is to be run.
     pub program: Program,
     /// How executions are started.
@@ -45,8 +47,8 @@ pub struct Engine {
     pub current: usize,
     /// All threads have ended, and only the C library's end is left: nothing is controlled any more.
     pub quiet: bool,
-    /// The slot that spawned the running thread, if that has not reached its first operation yet.
-    pub starting: Option<usize>,
+    /// Threads that were made and not joined yet: while there are none, nobody can notice what main does.
+    pub unjoined: usize,
     /// The slot of each thread.
     pub slot_of: Vec<usize>,
     shared: *mut u8,
@@ -61,6 +63,12 @@ pub struct Engine {
     outcome: Outcome,
     heartbeat: u64,
     conditions: Vec<Condition>,
+    /// Threads that wait for memory to change.
+    pub waiting: Vec<Waiting>,
+    /// Whether there were any in this execution.
+    pub waited: bool,
+    /// How often they have looked in vain since somebody did something else.
+    pub vain: u32,
     /// Where the engine itself waits while the program runs, in snapshot mode.
     pub home: u64,
     /// Its thread-local storage.
@@ -117,6 +125,7 @@ pub fn active() -> bool {
 pub fn set_active(active: bool) {
     // SAFETY: only the carrier comes here.
     unsafe { ORDAIN_ACTIVE = active };
+    crate::dispatch::select(active);
 }
 
 /// The engine.
@@ -221,6 +230,11 @@ pub fn refuse(message: core::fmt::Arguments<'_>) -> ! {
     give_up(Status::REFUSED, message)
 }
 
+/// Executions of this program would find something of each other in this mode: tells the launcher, which goes on in another.
+pub fn leave_mode(message: core::fmt::Arguments<'_>) -> ! {
+    give_up(Status::OTHER_MODE, message)
+}
+
 /// The execution needs more threads than were prepared.
 pub fn ask_for_threads() -> ! {
     give_up(Status::MORE_THREADS, format_args!("more threads are needed"))
@@ -240,37 +254,67 @@ fn give_up(status: u32, message: core::fmt::Arguments<'_>) -> ! {
     sys::exit_group(101)
 }
 
-/// Announces an operation of the running thread and waits until it was picked and applied.
+/// Announces an operation of the running thread and waits until it was picked and applied. Handlers of signals that come before run first.
+/// Ends the thread if it was cancelled.
 pub fn step(op: Operation) -> Outcome {
-    if !matches!(op, Operation::Exit | Operation::End) {
-        look_for_signals();
+    match step_cancellable(op) {
+        Outcome::CANCELLED => crate::cancellation::act(),
+        outcome => outcome,
     }
-    step_now(op)
 }
 
-/// Takes signals that have come, if there can be any. This may be a step of its own.
-pub fn look_for_signals() {
-    let e = engine();
-    if e.slots[e.current].asynchronous {
-        crate::signals::look();
+/// As [`step`], for those that have something left to do if the thread was cancelled.
+pub fn step_cancellable(op: Operation) -> Outcome {
+    loop {
+        match attempt(op) {
+            Outcome::SIGNALLED | Outcome::BROKEN_OFF => crate::signals::take(),
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Announces an operation once, at which the thread may be cancelled if it can be anywhere.
+fn attempt(op: Operation) -> Outcome {
+    if crate::cancellation::is_anywhere() { crate::cancellation::step_anywhere(op) } else { step_now(op) }
+}
+
+/// As [`step`], for a wait that ends with an error when a handler has run; `restarts` if not behind handlers that want it to go on.
+pub fn wait(op: Operation, restarts: bool) -> Result<Outcome, c_int> {
+    loop {
+        match attempt(op) {
+            Outcome::CANCELLED => crate::cancellation::act(),
+            Outcome::SIGNALLED => crate::signals::take(),
+            Outcome::BROKEN_OFF => {
+                crate::signals::take();
+                if crate::signals::breaks(restarts) {
+                    return Err(libc::EINTR);
+                }
+            }
+            outcome => return Ok(outcome),
+        }
     }
 }
 
 /// As [`step`], for an operation that does something else if memory does not hold an expected value when its turn comes: then `None`.
 pub unsafe fn step_if(op: Operation, otherwise: Operation, word: *const u32, expected: u32) -> Option<Outcome> {
-    look_for_signals();
-    let e = engine();
-    let thread = e.me();
-    // SAFETY: the program's memory.
-    let holds = unsafe { word.read_volatile() } == expected;
-    e.conditions.push(Condition { thread, ops: [otherwise, op], word, expected, holds });
-    let outcome = step_now(if holds { op } else { otherwise });
-    let conditions = &mut engine().conditions;
-    let at = conditions.iter().position(|c| c.thread == thread)?;
-    conditions.remove(at).holds.then_some(outcome)
+    loop {
+        let e = engine();
+        let thread = e.me();
+        // SAFETY: the program's memory.
+        let holds = unsafe { word.read_volatile() } == expected;
+        e.conditions.push(Condition { thread, ops: [otherwise, op], word, expected, holds });
+        let outcome = step_now(if holds { op } else { otherwise });
+        let conditions = &mut engine().conditions;
+        let at = conditions.iter().position(|c| c.thread == thread)?;
+        let held = conditions.remove(at).holds;
+        match outcome {
+            Outcome::SIGNALLED | Outcome::BROKEN_OFF => crate::signals::take(),
+            outcome => return held.then_some(outcome),
+        }
+    }
 }
 
-/// As [`step`], without a look for signals that have come.
+/// As [`step`], but gives [`Outcome::SIGNALLED`] or [`Outcome::BROKEN_OFF`] if handlers must run first.
 pub fn step_now(op: Operation) -> Outcome {
     let e = engine();
     if e.quiet {
@@ -279,15 +323,11 @@ pub fn step_now(op: Operation) -> Outcome {
     let me = e.current;
     let site = e.slots[me].registers[0];
     e.announce(e.slots[me].thread, op, site);
-    if let Some(parent) = e.starting.take() {
-        // A new thread runs up to its first operation; then its creator goes on.
-        e.go(parent);
-        return engine().outcome;
-    }
     match e.decide() {
         Some(next) => e.go(next),
         None => end(Ending::MODEL, 0),
     }
+    crate::lifetimes::check_use(&op);
     engine().outcome
 }
 
@@ -298,11 +338,48 @@ fn refuse_what_is_no_deadlock() {
             "threads hand data over by stdio (such as fputs) on a pipe or socket, which cannot be followed; use read and write"
         ));
     }
-    if crate::signals::is_armed() {
-        refuse(format_args!(
-            "all threads wait and an alarm is set, which does not ring in calls such as sem_wait and pthread_cond_wait here"
-        ));
+}
+
+/// Why a thread has crashed: see [`crash`].
+pub struct Crash {
+    ending: u32,
+    detail: i32,
+    address: u64,
+    message: Text,
+}
+
+/// Text of any length. Not a `String`: the library's own formatting into those needs unwinding, which is not there.
+struct Text(Vec<u8>);
+
+impl core::fmt::Write for Text {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
     }
+}
+
+/// The running thread has crashed. That ends the program, in a step of its own: others may go on until it has come to that. The thread
+/// itself never goes on, so nothing of its stack is needed any more. `ending` is one of [`Ending`], `detail` the signal if there is one, `address`
+/// what it is about.
+pub fn crash(ending: u32, detail: i32, address: u64, message: core::fmt::Arguments<'_>) -> ! {
+    let e = engine();
+    let me = e.me();
+    let slot = &mut e.slots[e.current];
+    let mut text = Text(Vec::new());
+    // Never fails.
+    let _ = text.write_fmt(message);
+    slot.crash = Some(Crash { ending, detail, address, message: text });
+    let site = slot.registers[0];
+    // It has announced something if memory is gone that the announced operation of some thread looks at.
+    if e.quiet || e.arbiter.is_alone(me) || e.arbiter.pending(me).is_some() {
+        e.end_by_crash();
+    }
+    e.announce(me, Operation::Crash, site);
+    match e.decide() {
+        Some(next) => e.go(next),
+        None => end(Ending::MODEL, 0),
+    }
+    break_down(format_args!("a thread went on that had crashed"))
 }
 
 /// Ends the execution.
@@ -313,9 +390,13 @@ pub fn end(ending: u32, detail: i32) -> ! {
     }
     let control = control();
     set_active(false);
-    control.ending.store(ending, Relaxed);
+    crate::children::note_running();
+    let stuck = ending == Ending::MODEL && matches!(e.arbiter.execution().end, End::Deadlock(_));
+    // Nobody can go on but those who wait in a loop for memory, and that in vain.
+    let in_vain = if stuck { e.waiting.first().map(Waiting::thread) } else { None };
+    control.ending.store(if in_vain.is_some() { Ending::HANG } else { ending }, Relaxed);
     control.detail.store(detail, Relaxed);
-    let culprit = e.slots[e.current].thread;
+    let culprit = in_vain.unwrap_or(e.slots[e.current].thread);
     control.culprit.store(culprit.0, Relaxed);
     e.note_threads();
     e.leave()
@@ -341,12 +422,11 @@ impl Engine {
             slots: Vec::new(),
             objects: Objects::default(),
             inputs: Inputs::default(),
-            quick_handlers: Vec::new(),
             program,
             mode: Mode::from_number(control.mode.load(Relaxed)).unwrap_or(Mode::Exec),
             current: 0,
             quiet: false,
-            starting: None,
+            unjoined: 0,
             slot_of: Vec::new(),
             shared,
             log_at: 0,
@@ -359,6 +439,9 @@ impl Engine {
             outcome: Outcome::DONE,
             heartbeat: 0,
             conditions: Vec::new(),
+            waiting: Vec::new(),
+            waited: false,
+            vain: 0,
             home: 0,
             home_fs: 0,
         });
@@ -382,7 +465,11 @@ impl Engine {
         control().log_length.store(self.log_at as u32, Release);
     }
 
-    fn announce(&mut self, thread: ThreadId, op: Operation, site: u64) {
+    /// Says what a thread is about to do.
+    pub fn announce(&mut self, thread: ThreadId, op: Operation, site: u64) {
+        if self.waited {
+            self.note_for_waiting(thread, &op);
+        }
         self.log(&Event::Announce { thread, op, site });
         self.arbiter.announce(thread, op, Site(site));
     }
@@ -495,11 +582,12 @@ impl Engine {
     pub fn begin(&mut self) {
         self.log_at = 0;
         self.quiet = false;
-        self.starting = None;
+        self.unjoined = 0;
         self.current = 0;
         self.outcome = Outcome::DONE;
         self.conditions.clear();
-        self.quick_handlers.clear();
+        self.waiting.clear();
+        (self.waited, self.vain) = (false, 0);
         self.arbiter.begin();
         self.objects.begin();
         for slot in &mut self.slots {
@@ -510,6 +598,9 @@ impl Engine {
         self.set_slot(ThreadId::MAIN, 0);
         self.enter(0);
         crate::sync::begin();
+        crate::spin::begin();
+        crate::streams::begin();
+        crate::files::begin();
     }
 
     /// Notes in which slot a thread lives.
@@ -520,6 +611,22 @@ impl Engine {
         self.slot_of[thread.index()] = slot;
     }
 
+    /// Something gets on, though no thread makes a step.
+    pub fn beat(&mut self) {
+        self.heartbeat += 1;
+        control().heartbeat.store(self.heartbeat, Relaxed);
+    }
+
+    /// How many decisions have been made, in all executions of this process.
+    pub fn heartbeat(&self) -> u64 {
+        self.heartbeat
+    }
+
+    /// Whether everything that other threads have done happened before what the running thread does now, and none can do more.
+    pub fn is_alone(&self) -> bool {
+        self.unjoined == 0
+    }
+
     /// The running thread.
     pub fn me(&self) -> ThreadId {
         self.slots[self.current].thread
@@ -527,9 +634,11 @@ impl Engine {
 
     /// Decides who moves next and applies the move. `None` when the execution is over.
     pub fn decide(&mut self) -> Option<usize> {
-        self.heartbeat += 1;
-        control().heartbeat.store(self.heartbeat, Relaxed);
+        self.beat();
         self.look_at_conditions();
+        if !self.waiting.is_empty() {
+            self.look_at_memory();
+        }
         let transition = if self.borrowed.is_null() {
             let mut plan = self.plan.take()?;
             let transition = plan.next(&mut self.arbiter);
@@ -547,7 +656,22 @@ impl Engine {
         }
         self.log(&Event::Step { thread: transition.thread, choice: transition.choice });
         self.outcome = self.arbiter.apply(transition);
-        Some(self.slot_of[transition.thread.index()])
+        let next = self.slot_of[transition.thread.index()];
+        if self.slots[next].crash.is_some() {
+            self.enter(next);
+            self.end_by_crash();
+        }
+        Some(next)
+    }
+
+    /// Ends the execution by the crash of the present thread.
+    fn end_by_crash(&self) -> ! {
+        if let Some(crash) = &self.slots[self.current].crash {
+            tell(format_args!("{}", core::str::from_utf8(&crash.message.0).unwrap_or_default()));
+            control().address.store(crash.address, Relaxed);
+            end(crash.ending, crash.detail)
+        }
+        break_down(format_args!("a thread crashed without a reason"))
     }
 
     /// Announces anew what depends on memory that has changed.
@@ -569,6 +693,19 @@ impl Engine {
     pub fn set_value(&mut self, object: ordain_model::ObjectId, value: u64) {
         self.log(&Event::Value { object, value });
         self.arbiter.set_value(object, value);
+    }
+
+    /// Tells the model the word of a part of an object.
+    pub fn tell_part(&mut self, object: ordain_model::ObjectId, part: u32, value: u64) {
+        let part = ordain_model::ObjectId(object.0 + part);
+        if self.arbiter.value(part) != value {
+            self.set_value(part, value);
+        }
+    }
+
+    /// The outcome of the last step.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
     }
 
     /// What interposed functions note from now on belongs to this slot.
@@ -608,9 +745,9 @@ impl Engine {
         let control = control();
         if control.job.load(Relaxed) == Job::PLAN {
             // The program may have closed its own.
-            for (fd, length) in self.program.standard[1..].iter().zip(&control.output) {
+            for (fd, length) in [1, 2].into_iter().zip(&control.output) {
                 // SAFETY: asks for a position.
-                let at = unsafe { call!(sys::SYS_lseek, *fd, 0, libc::SEEK_CUR) };
+                let at = unsafe { call!(sys::SYS_lseek, inherited::standard(fd), 0, libc::SEEK_CUR) };
                 length.store(at.max(0) as u64, Relaxed);
             }
         }
@@ -619,6 +756,9 @@ impl Engine {
             let mut nowhere = 0;
             // SAFETY: the engine's own context, saved when it continued the program.
             unsafe { context::switch(&raw mut nowhere, self.home, self.home_fs) };
+        }
+        if self.mode == Mode::Exec {
+            outliving::remove();
         }
         control.status.store(Status::DONE, Relaxed);
         if control.job.load(Relaxed) == Job::PLAN {

@@ -12,6 +12,7 @@ struct slot {
 #pragma GCC visibility push(hidden)
 extern void ordain_prepare(struct slot *);
 extern void ordain_park(struct slot *);
+extern void ordain_begin(struct slot *);
 extern void ordain_finish(struct slot *) __attribute__((noreturn));
 extern void ordain_once_end(void *, int);
 extern int ordain_once_begin(void *);
@@ -28,6 +29,7 @@ void *ordain_donor(void *slot) {
     ordain_park(slot);
     {
         struct slot *guard __attribute__((cleanup(finish))) = slot;
+        ordain_begin(guard);
         guard->result = guard->start(guard->argument);
     }
     __builtin_trap();

@@ -25,6 +25,8 @@ const PORTS_EACH: u64 = 16;
 const USUAL_EPHEMERAL: u16 = 32_768;
 /// More at a time are not known.
 const MOST: usize = 4096;
+/// More locks that others hold are not known.
+const MOST_ORPHANS: usize = 256;
 
 /// A child process.
 #[derive(Clone, Copy)]
@@ -52,6 +54,11 @@ struct Handles {
     parent: c_int,
     /// How many children and ports a process that is not under control has asked for.
     asked: [u32; 2],
+    /// How many children this execution has made.
+    made: u32,
+    /// Where the locks are that threads held which a child does not have.
+    orphan_count: usize,
+    orphans: [u64; MOST_ORPHANS],
     /// The lowest port that the kernel gives out.
     ephemeral: u16,
     child_count: usize,
@@ -94,8 +101,8 @@ pub fn prepare() {
 pub fn begin() {
     let h = handles();
     // Not written without need: the page would have to be put back.
-    if h.child_count != 0 || h.port_count != 0 {
-        (h.child_count, h.port_count) = (0, 0);
+    if h.child_count != 0 || h.port_count != 0 || h.made != 0 {
+        (h.child_count, h.port_count, h.made) = (0, 0, 0);
     }
 }
 
@@ -117,6 +124,11 @@ pub fn become_child(number: c_int) {
 /// The number of this process.
 pub fn own() -> c_int {
     handles().own
+}
+
+/// Whether a number stands for this process.
+pub fn is_own(number: c_int) -> bool {
+    number == 0 || number == own()
 }
 
 /// The number of its parent.
@@ -163,6 +175,44 @@ pub fn next_child() -> c_int {
     let taken = |n: &c_int| handles().children[..handles().child_count].iter().any(|c| c.shown == *n);
     let numbers = (0..MAKERS * CHILDREN_EACH).map(|i| (first + before + i) % (MAKERS * CHILDREN_EACH));
     numbers.map(|n| (FIRST_CHILD + 1 + n) as c_int).find(|n| !taken(n)).unwrap_or(OUTSIDE)
+}
+
+/// Counts a child that this execution has made; gives how many it has made.
+pub fn count_child() -> u32 {
+    let h = handles();
+    h.made += 1;
+    h.made
+}
+
+/// Takes down which locks a child that is about to be made finds held for ever.
+pub fn set_orphans(locks: impl Iterator<Item = u64>) {
+    let h = handles();
+    h.orphan_count = 0;
+    for lock in locks.take(MOST_ORPHANS) {
+        h.orphans[h.orphan_count] = lock;
+        h.orphan_count += 1;
+    }
+}
+
+/// Whether a lock was held by a thread that this child does not have.
+pub fn is_orphan(lock: u64) -> bool {
+    let h = handles();
+    h.orphans[..h.orphan_count].contains(&lock)
+}
+
+/// A lock was made anew.
+pub fn forget_orphan(lock: u64) {
+    let h = handles();
+    h.orphans[..h.orphan_count].iter_mut().filter(|orphan| **orphan == lock).for_each(|orphan| *orphan = 0);
+}
+
+/// The real numbers of the processes that this one knows: those that it or its parent has made, and its parent if that is one of the
+/// program's.
+pub fn relatives() -> impl Iterator<Item = c_int> {
+    let h = handles();
+    // SAFETY: asks for a number.
+    let parent = in_child().then(|| unsafe { call!(libc::SYS_getppid) } as c_int);
+    (0..h.child_count).map(|i| handles().children[i].real).chain(parent)
 }
 
 /// Notes a child process.

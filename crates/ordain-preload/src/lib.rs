@@ -10,28 +10,45 @@
 
 extern crate alloc;
 
+mod attributes;
+mod cancellation;
 mod children;
+mod classes;
 mod context;
+mod credentials;
 mod descriptors;
 mod destructors;
+mod dispatch;
 mod engine;
+mod files;
+mod filter;
 mod handles;
 mod heap;
+mod image;
+mod inherited;
 mod inputs;
+mod kernel;
+mod lifetimes;
+mod maps;
 mod memory;
 mod objects;
+mod outliving;
 mod process;
 mod random;
 mod real;
 mod server;
 mod signals;
 mod snapshot;
+mod spin;
+mod streams;
 mod supervisor;
 mod sync;
 mod sys;
 mod threads;
 mod time;
 mod trap;
+mod unmodelled;
+mod vdso;
 
 #[global_allocator]
 static HEAP: heap::Heap = heap::Heap::new();

@@ -4,7 +4,8 @@
 //! the object: it is put back with the memory, freed and used again with it, and touching what is not there crashes as it would.
 //! Objects that were never initialised by a call are known by their address, which is the same in every execution.
 
-use crate::engine::{end, engine, tell};
+use crate::engine::{crash, engine};
+use crate::lifetimes;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ordain_model::{ObjectId, ObjectKind};
@@ -16,17 +17,26 @@ const MARK: u64 = 0x4f72_6461 << 32;
 const SHORT_MARK: u32 = 0x4d6 << 21;
 const SHORT_MASK: u32 = 0x7ff << 21;
 
+/// Stands for the slot of an object that is on no stack.
+const NO_STACK: u32 = u32::MAX;
+
 /// Where objects are.
 #[derive(Default)]
 pub struct Objects {
     /// Addresses, by number of the object.
     addresses: Vec<u64>,
+    /// The slots whose stacks objects are on, by number of the object; [`NO_STACK`] if none.
+    stacks: Vec<u32>,
+    /// Objects whose end of life matters, by address.
+    living: BTreeMap<u64, ObjectId>,
     /// Objects known by address, generation and kind.
     pub found: BTreeMap<(u64, u32, u8), ObjectId>,
     /// How many objects were found at an address, and in which execution.
     generations: BTreeMap<u64, (u64, u32)>,
     /// Cells and queues of futexes by address, and the execution in which they were last used.
     futexes: BTreeMap<u64, (u64, ObjectId, ObjectId)>,
+    /// Sets by what is in them, and the execution in which they were last used.
+    sets: BTreeMap<Vec<(ObjectId, u64)>, (u64, ObjectId)>,
     execution: u64,
 }
 
@@ -35,13 +45,50 @@ impl Objects {
     pub fn begin(&mut self) {
         self.execution += 1;
         self.addresses.fill(0);
+        self.living.clear();
     }
 
-    fn place(&mut self, object: ObjectId, address: u64) {
+    fn place(&mut self, object: ObjectId, address: u64, kind: ObjectKind) {
         if self.addresses.len() <= object.index() {
             self.addresses.resize(object.index() + 1, 0);
+            self.stacks.resize(object.index() + 1, NO_STACK);
         }
         self.addresses[object.index()] = address;
+        self.stacks[object.index()] = NO_STACK;
+        if has_life(kind) {
+            self.living.insert(address, object);
+            if let Some(slot) = lifetimes::slot_with_stack(address) {
+                self.stacks[object.index()] = slot as u32;
+            }
+        }
+    }
+
+    /// The slot whose stack an object is on.
+    pub fn stack(&self, object: ObjectId) -> Option<usize> {
+        self.stacks.get(object.index()).copied().filter(|slot| *slot != NO_STACK).map(|slot| slot as usize)
+    }
+
+    /// Where an object is; zero if that is not known.
+    pub fn address(&self, object: ObjectId) -> u64 {
+        self.addresses.get(object.index()).copied().unwrap_or(0)
+    }
+
+    /// The first object from `low` on and below `high`, if any.
+    pub fn first_within(&self, low: u64, high: u64) -> Option<ObjectId> {
+        self.living.range(low..high).next().map(|(_, object)| *object)
+    }
+
+    /// Undoes [`Objects::forget`].
+    pub fn come_back(&mut self, object: ObjectId, address: u64) {
+        self.living.insert(address, object);
+        self.addresses[object.index()] = address;
+    }
+
+    /// Forgets where an object is: its memory is something else from now on.
+    pub fn forget(&mut self, object: ObjectId) {
+        let address = self.address(object);
+        self.living.remove(&address);
+        self.addresses[object.index()] = 0;
     }
 
     fn is_at(&self, number: u32, address: u64) -> bool {
@@ -50,10 +97,35 @@ impl Objects {
 
     /// What the memory of a futex holds.
     pub fn futex_value(&self, cell: ObjectId) -> u64 {
-        let address = self.addresses.get(cell.index()).copied().unwrap_or(0);
+        let address = self.address(cell);
         // SAFETY: the program waits on this address; if it is not there, it crashes as it would in the kernel's stead.
         unsafe { u64::from((address as *const u32).read_volatile()) }
     }
+}
+
+/// The objects that the program has in this execution at some address.
+pub fn all() -> impl Iterator<Item = ObjectId> {
+    let addresses = &engine().objects.addresses;
+    addresses.iter().enumerate().filter(|(_, address)| **address != 0).map(|(number, _)| ObjectId(number as u32))
+}
+
+/// Where an object is, if it is one of the program's in this execution.
+pub fn address(object: ObjectId) -> Option<u64> {
+    engine().objects.addresses.get(object.index()).copied().filter(|address| *address != 0)
+}
+
+/// Whether using an object of this kind after its end is a finding. Words of memory have no end.
+fn has_life(kind: ObjectKind) -> bool {
+    matches!(
+        kind,
+        ObjectKind::Mutex
+            | ObjectKind::RwLock
+            | ObjectKind::Condvar
+            | ObjectKind::Semaphore
+            | ObjectKind::Barrier
+            | ObjectKind::Once
+            | ObjectKind::Spin
+    )
 }
 
 /// Makes an object for the program's object at `address`, which a call initialises.
@@ -62,7 +134,7 @@ pub fn create(address: u64, kind: ObjectKind, initial: u64) -> ObjectId {
     let thread = e.me();
     let object = e.arbiter.create(thread, kind, initial);
     e.log(&Event::Create { thread, kind, initial, object });
-    e.objects.place(object, address);
+    e.objects.place(object, address, kind);
     object
 }
 
@@ -81,12 +153,36 @@ pub fn find(address: u64, kind: ObjectKind, initial: u64) -> ObjectId {
     let object = *found.or_insert_with(|| names.external(kind, address, generation));
     e.arbiter.initialise(object, initial);
     e.log(&Event::Found { address, generation, kind, initial, object });
-    e.objects.place(object, address);
+    e.objects.place(object, address, kind);
     object
+}
+
+/// The set of these members, which is known by what is in it.
+pub fn set_of(members: &[(ObjectId, u64)]) -> ObjectId {
+    let e = engine();
+    let execution = e.objects.execution;
+    if let Some((used, set)) = e.objects.sets.get(members)
+        && *used == execution
+    {
+        return *set;
+    }
+    let names = e.arbiter.names();
+    let words = members.iter().flat_map(|(object, mask)| [names.stable_key(*object), *mask]);
+    let key = words.fold(0, ordain_model::names::mix);
+    let set = find(key, ObjectKind::Poll, 0);
+    let e = engine();
+    for (object, mask) in members {
+        e.log(&Event::PollMember { object: *object, mask: *mask });
+    }
+    e.arbiter.set_members(set, members);
+    e.log(&Event::Members { set });
+    e.objects.sets.insert(members.to_vec(), (execution, set));
+    set
 }
 
 /// The object whose mark is at `mark`; found by its address if the mark is that of an object which no call initialised.
 pub unsafe fn marked(address: u64, mark: *mut u64, kind: ObjectKind, initial: u64) -> ObjectId {
+    crate::children::locks::meet(address, kind);
     // SAFETY: the program passes its object; if that is not there, it crashes as it would.
     let value = unsafe { mark.read_volatile() };
     let e = engine();
@@ -115,6 +211,7 @@ pub unsafe fn mark(address: u64, mark: *mut u64, kind: ObjectKind, initial: u64)
 
 /// As [`marked`], for objects of four bytes. `fresh` is what they hold before their first use.
 pub unsafe fn marked_short(word: *mut u32, kind: ObjectKind, fresh: u32) -> ObjectId {
+    crate::children::locks::meet(word as u64, kind);
     // SAFETY: the program passes its object.
     let value = unsafe { word.read_volatile() };
     let e = engine();
@@ -195,11 +292,15 @@ pub fn futex(address: u64) -> (ObjectId, ObjectId) {
 }
 
 fn invalid(address: u64, kind: ObjectKind) -> ! {
-    tell(format_args!(
+    let message = format_args!(
         "a {} was used whose memory holds something else: it was never initialised, or it was freed or \
         overwritten",
         kind.word()
-    ));
-    crate::engine::control().address.store(address, core::sync::atomic::Ordering::Relaxed);
-    end(Ending::INVALID_OBJECT, 0)
+    );
+    end_at(address, message)
+}
+
+/// Ends the program, in which the object at `address` was used although it is none.
+pub fn end_at(address: u64, message: core::fmt::Arguments<'_>) -> ! {
+    crash(Ending::INVALID_OBJECT, 0, address, message)
 }

@@ -2,19 +2,20 @@
 
 use crate::context::{self, interpose};
 use crate::engine::{self, Engine, active, connect, control, engine, is_connected, step};
-use crate::real::{self, c_result, call_real, set_errno};
+use crate::real::{self, c_result, call_real};
 use crate::snapshot;
 use crate::sync::futex;
 use crate::sys::{self, call};
 use crate::threads::{self, Slot};
-use crate::{children, descriptors, handles, random, server, signals, time, trap};
+use crate::{
+    attributes, children, descriptors, dispatch, files, handles, inherited, kernel, outliving, random, server, signals,
+    spin, streams, time, trap, vdso,
+};
 use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_model::names::Birth;
 use ordain_model::{ObjectId, Operation, Site};
-use ordain_wire::{
-    Control, Ending, FIRST_OWN_FD, Known, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, Status, VERSION,
-};
+use ordain_wire::{Control, Ending, Known, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, Status, VERSION};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -26,8 +27,6 @@ pub struct Program {
     envp: *mut *mut c_char,
     /// Main's stack: lowest address and size.
     pub stack: (u64, usize),
-    /// Copies of the standard descriptors, for programs that close them.
-    pub standard: [c_int; 3],
     /// Where main's frames begin: the same in all modes.
     top: u64,
 }
@@ -66,8 +65,17 @@ fn find_launcher() {
 static BEGIN: extern "C" fn() = begin_process;
 
 extern "C" fn begin_process() {
+    crate::lifetimes::find_allocator();
     find_launcher();
     trap::pass_through();
+    if is_connected() {
+        // SAFETY: a function that lives as long as the process.
+        unsafe { __cxa_at_quick_exit(after_quick_handlers, core::ptr::null_mut()) };
+    }
+}
+
+unsafe extern "C" {
+    fn __cxa_at_quick_exit(handler: unsafe extern "C" fn(), library: *mut c_void) -> c_int;
 }
 
 #[unsafe(no_mangle)]
@@ -118,11 +126,12 @@ unsafe extern "C" fn after_all(_argument: *mut c_void, status: c_int) {
     }
 }
 
-/// Ends the program: a step if other threads still run, because then it matters when it comes.
+/// Ends the program: a step unless all other threads are known to have ended, because then it matters when it comes.
 fn end_program(status: c_int) -> ! {
     let e = engine();
-    if !e.quiet && e.arbiter.alive().len() > 1 {
-        step(Operation::End);
+    if !e.quiet && !e.arbiter.is_alone(e.me()) {
+        signals::look();
+        engine::step_now(Operation::End);
     }
     engine::end(Ending::EXIT, status & 0xff)
 }
@@ -140,28 +149,36 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
     real::load(c"libgcc_s.so.1");
     // SAFETY: the shared memory was mapped when the process began.
     let shared = control() as *const Control as *mut u8;
-    // SAFETY: copies descriptors.
-    let standard =
-        [0, 1, 2].map(|fd| unsafe { call!(sys::SYS_fcntl, fd, libc::F_DUPFD_CLOEXEC, FIRST_OWN_FD) } as c_int);
+    inherited::prepare();
+    attributes::prepare();
     // Below everything that the runtime itself may have on this stack.
     let here = (&raw const main) as u64;
     let top = (here & !0xfff) - (128 << 10);
-    let program = Program { main, argc, argv, envp, stack: (0, 0), standard, top };
+    let program = Program { main, argc, argv, envp, stack: (0, 0), top };
     let e = Engine::install(shared, program);
     e.slots.push(Slot::new());
     e.slots[0].fs = sys::fs_base();
     learn(e, known());
+    inherited::check();
     prepare_donors();
     find_stack();
     crate::heap::reserve(engine().mode == Mode::Fork);
     prepare_heap();
     crate::destructors::keep();
     time::set_virtual(true);
+    vdso::replace();
     signals::prepare();
+    crate::cancellation::prepare();
     descriptors::prepare();
+    streams::prepare();
+    files::prepare();
     handles::prepare();
     random::prepare();
+    kernel::prepare();
+    outliving::prepare();
     trap::install();
+    children::handlers::keep();
+    children::locks::prepare();
     let control = control();
     // SAFETY: asks for a number.
     control.carrier.store(unsafe { call!(sys::SYS_gettid) } as i32, Relaxed);
@@ -251,6 +268,7 @@ fn prepare_heap() {
 
 /// Runs the program once.
 pub fn run_once() -> ! {
+    spin::start();
     engine().begin();
     run_program()
 }
@@ -261,6 +279,7 @@ pub fn run_program() -> ! {
     let (main, argc, argv, envp) = (e.program.main, e.program.argc, e.program.argv, e.program.envp);
     let slot = (&raw mut *e.slots[0]) as *mut c_void;
     let top = e.program.top;
+    dispatch::install();
     engine::set_active(true);
     // SAFETY: the program's main with its own arguments, on a part of main's stack that is below all frames in use.
     unsafe {
@@ -280,7 +299,7 @@ interpose! {
     exit => exit_program;
     _exit => exit_now;
     _Exit => exit_now;
-    quick_exit => exit_quickly; __cxa_at_quick_exit => at_quick_exit;
+    quick_exit => exit_quickly;
     fclose => close_stream;
     syscall => system_call;
     sched_getcpu => processor_number;
@@ -296,9 +315,6 @@ interpose! {
     aio_read64 => ask_for_threads; aio_write64 => ask_for_threads; aio_fsync64 => ask_for_threads;
     lio_listio => ask_for_threads; lio_listio64 => ask_for_threads; getaddrinfo_a => ask_for_threads;
     mq_notify => ask_for_threads;
-    setgroups => set_ids; initgroups => set_ids;
-    setuid => set_id; setgid => set_id; seteuid => set_id; setegid => set_id;
-    setreuid => set_ids; setregid => set_ids; setresuid => set_ids; setresgid => set_ids;
 }
 
 unsafe extern "C" fn exit_program(status: c_int) -> ! {
@@ -310,18 +326,23 @@ unsafe extern "C" fn exit_now(status: c_int) -> ! {
     end_program(status)
 }
 
-/// Registers a handler for a quick end.
-unsafe extern "C" fn at_quick_exit(handler: unsafe extern "C" fn(), _library: *mut c_void) -> c_int {
-    engine().quick_handlers.push(handler);
-    0
-}
+/// What the program ends quickly with: handlers for that are not told.
+static mut QUICK_STATUS: c_int = 0;
 
 unsafe extern "C" fn exit_quickly(status: c_int) -> ! {
-    while let Some(handler) = engine().quick_handlers.pop() {
-        // SAFETY: the program's handler.
-        unsafe { handler() };
+    // SAFETY: only the carrier comes here; the C library runs handlers, and at last ours.
+    unsafe {
+        QUICK_STATUS = status;
+        call_real!(quick_exit(status))
     }
-    end_program(status)
+}
+
+/// Registered first, so it runs last: after all handlers for a quick end.
+unsafe extern "C" fn after_quick_handlers() {
+    if active() {
+        // SAFETY: only the carrier comes here.
+        end_program(unsafe { QUICK_STATUS });
+    }
 }
 
 unsafe extern "C" fn assertion_failed(
@@ -337,8 +358,8 @@ unsafe extern "C" fn assertion_failed(
         // SAFETY: strings of the program.
         unsafe { core::ffi::CStr::from_ptr(s) }.to_str().unwrap_or("?")
     };
-    engine::tell(format_args!("{}:{line}: {}: Assertion `{}' failed.", show(file), show(function), show(text)));
-    engine::end(Ending::ASSERTION, libc::SIGABRT)
+    let message = format_args!("{}:{line}: {}: Assertion `{}' failed.", show(file), show(function), show(text));
+    signals::abort(Ending::ASSERTION, message)
 }
 
 unsafe extern "C" fn assertion_failed_simply(text: *const c_char, file: *const c_char, line: c_int) -> ! {
@@ -356,14 +377,7 @@ unsafe extern "C" fn assertion_failed_with_error(
     unsafe { assertion_failed(c"unexpected error".as_ptr(), file, line, function) }
 }
 
-static mut STANDARD_CLOSED: bool = false;
 static mut DESCRIPTORS_USED: bool = false;
-
-/// Whether the last execution may have closed a standard descriptor. Forgets it.
-pub fn standard_closed() -> bool {
-    // SAFETY: only the carrier comes here.
-    unsafe { core::mem::replace(&mut *(&raw mut STANDARD_CLOSED), false) }
-}
 
 /// Whether the last execution made or closed descriptors by calls that are known. Forgets it.
 pub fn descriptors_used() -> bool {
@@ -374,15 +388,16 @@ pub fn descriptors_used() -> bool {
 /// A descriptor was made or closed.
 pub fn note_descriptor(fd: c_int) {
     // SAFETY: only the carrier comes here.
-    unsafe {
-        DESCRIPTORS_USED = true;
-        STANDARD_CLOSED |= (0..3).contains(&fd);
+    unsafe { DESCRIPTORS_USED = true };
+    if fd >= 0 {
+        inherited::note(fd);
     }
 }
 
 unsafe extern "C" fn close_stream(stream: *mut libc::FILE) -> c_int {
     // SAFETY: the program's stream.
     unsafe {
+        streams::order(stream);
         note_descriptor(libc::fileno(stream));
         call_real!(fclose(stream))
     }
@@ -436,20 +451,19 @@ pub unsafe fn raw_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
                 b as isize
             }
             libc::SYS_clock_gettime => time::raw_clock(a as c_int, b as *mut libc::timespec),
-            libc::SYS_nanosleep => time::raw_sleep(0, a as *const libc::timespec),
-            libc::SYS_clock_nanosleep => time::raw_sleep(b as c_int, c as *const libc::timespec),
+            libc::SYS_nanosleep => time::raw_sleep(0, a as *const libc::timespec, b as *mut libc::timespec),
+            libc::SYS_clock_nanosleep => {
+                time::raw_sleep(b as c_int, c as *const libc::timespec, d as *mut libc::timespec)
+            }
             libc::SYS_getrusage => time::raw_usage(a as c_int, b as *mut libc::rusage),
             libc::SYS_sysinfo => time::raw_system(a as *mut libc::sysinfo),
-            libc::SYS_open => descriptors::raw_open(libc::AT_FDCWD, a as *const c_char, b as c_int, c as u32),
-            libc::SYS_openat => descriptors::raw_open(a as c_int, b as *const c_char, c as c_int, d as u32),
-            libc::SYS_read => descriptors::raw_read(a as c_int, b as *mut c_void, c),
-            libc::SYS_write => descriptors::raw_write(a as c_int, b as *const c_void, c),
             libc::SYS_tgkill => -(signals::send_to(b as c_int, c as c_int) as isize),
             libc::SYS_tkill => -(signals::send_to(a as c_int, b as c_int) as isize),
             libc::SYS_clone | libc::SYS_clone3 => make_own_threads(),
             libc::SYS_exit => threads::vanish(a as c_int),
             libc::SYS_exit_group => end_program(a as c_int),
-            _ => sys::syscall6(number, a, b, c, d, e, f),
+            _ if files::is_followed(number) => files::system_call(number, [a, b, c, d, e, f]),
+            _ => kernel::make(number, [a, b, c, d, e, f]),
         }
     }
 }
@@ -469,20 +483,4 @@ unsafe extern "C" fn ask_for_threads() -> ! {
     engine::refuse(format_args!(
         "the program uses asynchronous calls of the C library (aio, getaddrinfo_a, mq_notify), which make threads of their own"
     ))
-}
-
-/// Changing the user would signal all donors, which take no signals.
-unsafe extern "C" fn set_id(_id: u32) -> c_int {
-    set_errno(libc::EPERM);
-    -1
-}
-
-unsafe extern "C" fn set_ids(_a: u32, _b: u32, _c: u32) -> c_int {
-    set_errno(libc::EPERM);
-    -1
-}
-
-/// Runs handlers of signals that were directed at the running thread.
-pub fn take_signals() {
-    signals::take();
 }

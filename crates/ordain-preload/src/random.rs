@@ -3,7 +3,7 @@
 
 use crate::context::interpose;
 use crate::engine::{control, engine};
-use crate::real::call_real;
+use crate::real::{c_result, call_real};
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_model::ThreadId;
@@ -68,13 +68,21 @@ pub unsafe fn fill(room: *mut c_void, length: usize) {
     }
 }
 
-unsafe extern "C" fn get_random(room: *mut c_void, length: usize, _flags: c_uint) -> isize {
+unsafe extern "C" fn get_random(room: *mut c_void, length: usize, flags: c_uint) -> isize {
+    const KNOWN: c_uint = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSECURE;
+    if flags & !KNOWN != 0 {
+        return c_result(-libc::EINVAL as isize);
+    }
     // SAFETY: the program's memory.
     unsafe { fill(room, length) };
     length as isize
 }
 
 unsafe extern "C" fn get_entropy(room: *mut c_void, length: usize) -> c_int {
+    const MOST: usize = 256;
+    if length > MOST {
+        return c_result(-libc::EIO as isize) as c_int;
+    }
     // SAFETY: the program's memory.
     unsafe { fill(room, length) };
     0

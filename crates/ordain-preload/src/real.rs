@@ -23,6 +23,9 @@ pub unsafe extern "C" fn forward(name: *const c_char) -> usize {
             "the program makes threads before main begins (in a constructor); such threads cannot be controlled"
         ));
     }
+    if name == c"__register_atfork" {
+        return crate::children::handlers::register as *const () as usize;
+    }
     if crate::handles::in_child()
         && let Some(address) = crate::children::stand_in(name)
     {
@@ -71,6 +74,12 @@ real! {
     pthread_key_create: unsafe extern "C" fn(*mut u32, Option<unsafe extern "C" fn(*mut c_void)>) -> c_int;
     pthread_key_delete: unsafe extern "C" fn(u32) -> c_int;
     exit: unsafe extern "C" fn(c_int) -> !;
+    shmget: unsafe extern "C" fn(c_int, usize, c_int) -> c_int;
+    semget: unsafe extern "C" fn(c_int, c_int, c_int) -> c_int;
+    msgget: unsafe extern "C" fn(c_int, c_int) -> c_int;
+    mq_open: unsafe extern "C" fn(*const c_char, c_int, u32, P) -> c_int;
+    shm_open: unsafe extern "C" fn(*const c_char, c_int, u32) -> c_int;
+    quick_exit: unsafe extern "C" fn(c_int) -> !;
     mmap: unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, c_int, i64) -> *mut c_void;
     fclose: unsafe extern "C" fn(*mut libc::FILE) -> c_int;
     fopen: unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE;

@@ -4,9 +4,13 @@
 //! no handler of the program runs.
 
 use crate::engine::{self, control, engine, hand_over};
+use crate::inherited;
+use crate::maps;
+use crate::outliving;
 use crate::process;
 use crate::supervisor;
 use crate::sys::{self, call};
+use alloc::vec::Vec;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use ordain_wire::{Ending, Job, Status, Turn};
 
@@ -17,6 +21,9 @@ pub fn run() -> ! {
     let server = unsafe { call!(sys::SYS_getpid) };
     // SAFETY: only the carrier comes here.
     unsafe { SERVER = server };
+    let (mut all, mut room) = (Vec::new(), Vec::new());
+    maps::read(&mut all, &mut room);
+    maps::check_shared(&all);
     control.status.store(Status::READY, Relaxed);
     hand_over(control);
     loop {
@@ -49,14 +56,12 @@ fn run_child() -> bool {
     // SAFETY: set before any child is made.
     let server = unsafe { SERVER };
     control.status.store(Status::NONE, Relaxed);
-    // SAFETY: output of the last execution has been read; input begins anew.
+    // SAFETY: output of the last execution has been read.
     unsafe {
-        for fd in 0..3 {
-            call!(sys::SYS_lseek, fd, 0, libc::SEEK_SET);
-        }
         call!(sys::SYS_ftruncate, 1, 0);
         call!(sys::SYS_ftruncate, 2, 0);
     }
+    inherited::rewind();
     // SAFETY: a copy of the process; the child has its own memory, but for what is shared with the launcher and by the engine.
     let child = unsafe { call!(sys::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
     if child == 0 {
@@ -76,6 +81,8 @@ fn run_child() -> bool {
     let mut status: i32 = 0;
     // SAFETY: waits for the child.
     while unsafe { call!(sys::SYS_wait4, child, &raw mut status, libc::__WALL, 0) } == -(libc::EINTR as isize) {}
+    end_leftovers();
+    outliving::remove();
     if matches!(control.status.load(Relaxed), Status::NONE | Status::ASK) {
         // It ended without a word: killed, or by a system call of its own.
         let signalled = status & 0x7f;
@@ -83,9 +90,34 @@ fn run_child() -> bool {
         control.detail.store(if signalled != 0 { signalled } else { status >> 8 & 0xff }, Relaxed);
         return false;
     }
-    if matches!(control.status.load(Relaxed), Status::REFUSED | Status::BROKEN | Status::MORE_THREADS) {
+    if matches!(
+        control.status.load(Relaxed),
+        Status::REFUSED | Status::BROKEN | Status::MORE_THREADS | Status::OTHER_MODE
+    ) {
         // The child has told the launcher, which starts anew.
         sys::exit_group(104);
     }
     true
+}
+
+/// Ends what an execution has left running: processes whose parents have ended come to this one.
+fn end_leftovers() {
+    /// Who makes processes faster than they are ended is not waited for.
+    const MOST_ROUNDS: usize = 1000;
+    for _ in 0..MOST_ROUNDS {
+        let mut room = [0; 4096];
+        // SAFETY: asks about children, and ends those that are there.
+        unsafe {
+            let any = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+            if call!(libc::SYS_waitid, libc::P_ALL, 0, 0, any, 0) < 0 {
+                return;
+            }
+            let length = sys::read_file(c"/proc/thread-self/children", &mut room);
+            let numbers = room[..length].split(|c| *c == b' ').filter_map(|text| core::str::from_utf8(text).ok());
+            for child in numbers.filter_map(|text| text.parse::<i32>().ok()).filter(|child| *child > 1) {
+                call!(libc::SYS_kill, child, libc::SIGKILL);
+            }
+            call!(sys::SYS_wait4, -1i32, 0, libc::__WALL, 0);
+        }
+    }
 }

@@ -7,7 +7,13 @@
 use crate::context;
 use crate::engine::{self, control, engine};
 use crate::heap;
+use crate::inherited;
+use crate::kernel;
+use crate::maps::{self, Region};
+use crate::memory;
+use crate::outliving;
 use crate::process;
+use crate::signals::imports;
 use crate::supervisor;
 use crate::sys::{self, call};
 use alloc::vec::Vec;
@@ -17,22 +23,17 @@ use ordain_wire::{Job, Status, Turn};
 const PAGE: usize = 4096;
 /// A page that was written in this many executions is hot.
 const HOT: u8 = 3;
-/// Output of this many executions is kept while nobody looks at it; then it is thrown away.
-const KEPT_OUTPUTS: u64 = 64;
-/// What is not noticed by page faults is looked for once in this many executions.
+/// What is not noticed by page faults, and output that nobody looks at, is cared for once in this many executions.
 const SELDOM: u64 = 64;
 /// Regions that are no farther apart are scanned together.
 const GAP: usize = 1 << 32;
 
-/// A mapping.
+/// Memory that is put back.
 #[derive(Clone, Copy)]
-struct Region {
+struct Watched {
     start: usize,
     end: usize,
-    /// Private and writable: to be put back.
-    writable: bool,
-    file: bool,
-    /// Where the copy of its memory is.
+    /// Where the copy of it is.
     shadow: usize,
     /// First of its pages in the list of heats.
     heat: usize,
@@ -95,7 +96,7 @@ struct Snapshot {
     /// Everything that was mapped.
     all: Vec<Region>,
     /// What is put back.
-    regions: Vec<Region>,
+    regions: Vec<Watched>,
     clusters: Vec<(usize, usize)>,
     heats: Vec<u8>,
     hot: Vec<(usize, usize)>,
@@ -104,10 +105,13 @@ struct Snapshot {
     brk: usize,
     size: u64,
     faults: i64,
-    first_fd: isize,
+    /// The lowest descriptor that is free when main begins.
+    first_fd: i32,
     executions: u64,
     /// Whether there is anything to read from standard input.
     input: bool,
+    /// Whether the program can see where its output ends.
+    looks: bool,
 }
 
 static mut SNAPSHOT: Option<Snapshot> = None;
@@ -122,6 +126,11 @@ pub fn was_there(address: usize, length: usize) -> bool {
     snapshot().is_some_and(|s| s.all.iter().any(|r| address < r.end && r.start < address + length))
 }
 
+/// Where the program's heap ended when main began.
+pub fn heap_end() -> usize {
+    snapshot().map_or(0, |s| s.brk)
+}
+
 /// Lets the stack be large enough from the start, so that it does not grow in executions.
 #[inline(never)]
 fn grow_stack() {
@@ -132,6 +141,7 @@ fn grow_stack() {
 /// Runs executions for ever.
 pub fn run() -> ! {
     grow_stack();
+    crate::spin::start();
     let size = 1 << 20;
     let stack = sys::map_shared(size);
     if stack.is_null() {
@@ -205,50 +215,27 @@ fn execute() {
     restore();
 }
 
-/// Input begins anew, and output is empty. While the process explores by itself nobody looks at output, so it is only kept small.
+/// Input begins anew, and output is empty. That is only kept small while nobody looks at it: neither the launcher, because the process
+/// explores by itself, nor the program, because it cannot.
 fn begin_output() {
-    let control = control();
     let Some(snapshot) = snapshot() else { return };
     snapshot.executions += 1;
-    let exploring = control.job.load(Relaxed) != Job::PLAN;
+    let looked_at = snapshot.looks || control().job.load(Relaxed) == Job::PLAN;
     // SAFETY: positions and sizes of the standard descriptors.
     unsafe {
         if snapshot.input {
             call!(sys::SYS_lseek, 0, 0, libc::SEEK_SET);
         }
-        if !exploring || snapshot.executions % KEPT_OUTPUTS == 0 {
-            for fd in [1, 2] {
-                call!(sys::SYS_lseek, fd, 0, libc::SEEK_SET);
+        if !looked_at && !snapshot.executions.is_multiple_of(SELDOM) {
+            return;
+        }
+        for fd in [1, 2] {
+            // Its position is now its end, which is also its beginning if it is empty.
+            if call!(sys::SYS_lseek, fd, 0, libc::SEEK_END) > 0 {
                 call!(sys::SYS_ftruncate, fd, 0);
+                call!(sys::SYS_lseek, fd, 0, libc::SEEK_SET);
             }
         }
-    }
-}
-
-fn hex(text: &[u8]) -> (usize, usize) {
-    let digits = text.iter().take_while(|c| c.is_ascii_hexdigit()).count();
-    let value = text[..digits].iter().fold(0, |n, c| n * 16 + (*c as char).to_digit(16).unwrap_or(0) as usize);
-    (value, digits)
-}
-
-/// Reads the list of mappings.
-fn read_maps(out: &mut Vec<Region>, room: &mut Vec<u8>) {
-    let mut length;
-    loop {
-        length = sys::read_file(c"/proc/self/maps", room);
-        if length < room.len() {
-            break;
-        }
-        room.resize((room.len() * 2).max(32 << 10), 0);
-    }
-    out.clear();
-    for line in room[..length].split(|c| *c == b'\n').filter(|l| !l.is_empty()) {
-        let (start, digits) = hex(line);
-        let (end, more) = hex(&line[digits + 1..]);
-        let rights = &line[digits + more + 2..];
-        let writable = rights[1] == b'w' && rights[3] == b'p';
-        let file = line.contains(&b'/');
-        out.push(Region { start, end, writable, file, shadow: 0, heat: 0 });
     }
 }
 
@@ -274,19 +261,16 @@ fn take() -> Result<Snapshot, &'static str> {
     }
     let mut room = Vec::new();
     let mut all = Vec::new();
-    read_maps(&mut all, &mut room);
-    let (low, high) = own_image(&all);
-    let (first, last) = heap::supervisor_range();
+    maps::read(&mut all, &mut room);
+    maps::check_shared(&all);
+    let private: Vec<Region> = all.iter().filter(|r| r.writable && !r.shared).copied().collect();
+    let private = maps::without(&maps::without_own(&private), heap::supervisor_range());
     let mut s = Snapshot {
         uffd,
         pagemap,
         statm,
         all: Vec::with_capacity(all.len() * 2 + 64),
-        regions: all
-            .iter()
-            .filter(|r| r.writable && !(r.start >= low && r.end <= high) && !(r.start >= first && r.end <= last))
-            .copied()
-            .collect(),
+        regions: Vec::with_capacity(private.len()),
         clusters: Vec::new(),
         heats: Vec::new(),
         hot: Vec::with_capacity(4096),
@@ -295,21 +279,20 @@ fn take() -> Result<Snapshot, &'static str> {
         brk: 0,
         size: 0,
         faults: 0,
-        first_fd: 0,
+        first_fd: inherited::lowest_free(),
         executions: 0,
         input: true,
+        looks: imports::any(&imports::POSITIONS),
     };
-    for i in 0..s.regions.len() {
-        let mut region = s.regions[i];
-        let length = region.end - region.start;
-        region.shadow = sys::map_shared(length) as usize;
-        region.heat = s.heats.len();
+    for Region { start, end, file, .. } in private {
+        let length = end - start;
+        let region = Watched { start, end, shadow: sys::map_shared(length) as usize, heat: s.heats.len() };
         if region.shadow == 0 {
             return Err("there is not enough address space for a copy");
         }
         s.heats.resize(region.heat + length / PAGE, 0);
-        s.regions[i] = region;
-        if region.file {
+        s.regions.push(region);
+        if file {
             // Pages that were not touched yet hold what is in the file.
             copy(region.shadow, region.start, length);
         } else {
@@ -333,36 +316,14 @@ fn take() -> Result<Snapshot, &'static str> {
         s.brk = call!(sys::SYS_brk, 0) as usize;
         s.input = call!(sys::SYS_lseek, 0, 0, libc::SEEK_END) > 0;
         call!(sys::SYS_lseek, 0, 0, libc::SEEK_SET);
-        s.first_fd = call!(sys::SYS_fcntl, 0, libc::F_DUPFD_CLOEXEC, 3);
-        call!(sys::SYS_close, s.first_fd);
     }
     // Everything that the snapshot itself maps must be in the list.
     let mut now = Vec::with_capacity(s.all.capacity());
-    read_maps(&mut now, &mut room);
+    maps::read(&mut now, &mut room);
     s.all = now;
     s.size = s.pages();
     s.faults = faults();
     Ok(s)
-}
-
-/// The lowest and highest address of our own library's image.
-fn own_image(all: &[Region]) -> (usize, usize) {
-    let (text, _) = crate::trap::own_text();
-    let Some(me) = all.iter().position(|r| (r.start..r.end).contains(&(text as usize))) else { return (0, 0) };
-    let (mut low, mut high) = (me, me);
-    // The image is in one piece; what is not from the file is its zeroed data.
-    while low > 0 && all[low - 1].end == all[low].start && all[low - 1].file {
-        low -= 1;
-    }
-    while high + 1 < all.len() && all[high + 1].start == all[high].end && (all[high + 1].file || all[high + 1].writable)
-    {
-        let anonymous = !all[high + 1].file;
-        high += 1;
-        if anonymous {
-            break;
-        }
-    }
-    (all[low].start, all[high].end)
 }
 
 fn copy(to: usize, from: usize, length: usize) {
@@ -439,7 +400,7 @@ impl Snapshot {
         }
     }
 
-    fn region(&self, address: usize) -> Option<Region> {
+    fn region(&self, address: usize) -> Option<Watched> {
         let place = self.regions.partition_point(|r| r.end <= address);
         self.regions.get(place).filter(|r| r.start <= address).copied()
     }
@@ -456,11 +417,13 @@ impl Snapshot {
         }
         control().pages[0].store(self.hot.len() as u32, Relaxed);
         control().pages[1].store(self.cold.len() as u32, Relaxed);
-        if looked || self.executions.is_multiple_of(SELDOM) {
+        if looked || memory::has_mapped() || self.executions.is_multiple_of(SELDOM) {
             // Memory that was mapped and not touched shows in no page fault; it does no harm for a while.
             self.restore_mappings();
         }
         self.restore_descriptors();
+        kernel::restore();
+        outliving::remove();
         if looked {
             self.faults = faults();
         }
@@ -515,7 +478,7 @@ impl Snapshot {
         // SAFETY: unmaps what the execution has mapped.
         unsafe { call!(sys::SYS_brk, self.brk) };
         let (mut now, mut room) = (Vec::new(), Vec::new());
-        read_maps(&mut now, &mut room);
+        maps::read(&mut now, &mut room);
         for region in &now {
             let mut start = region.start;
             // Addresses of the kernel are listed too.
@@ -543,17 +506,12 @@ impl Snapshot {
 
     /// Closes what the execution has opened, and opens again what it has closed.
     fn restore_descriptors(&mut self) {
-        // SAFETY: descriptors of the program.
-        unsafe {
-            if process::standard_closed() {
-                for fd in 0..3 {
-                    call!(libc::SYS_dup3, engine().program.standard[fd], fd, 0);
-                }
-            }
-            if process::descriptors_used() || call!(sys::SYS_fcntl, self.first_fd, libc::F_GETFD) >= 0 {
-                call!(sys::SYS_close_range, self.first_fd, ordain_wire::SHARED_FD - 1, 0);
-            }
+        // SAFETY: asks whether there is such a descriptor, by a call for which the kernel does not run the filter.
+        let used = unsafe { call!(sys::SYS_lseek, self.first_fd, 0, libc::SEEK_CUR) } != -(libc::EBADF as isize);
+        if process::descriptors_used() || used {
+            inherited::close_others();
         }
+        inherited::restore();
     }
 }
 
@@ -565,7 +523,7 @@ fn unmap(start: usize, end: usize) {
 /// The engine itself has mapped something: its heap has grown. It belongs to what is there.
 fn read_maps_again(snapshot: &mut Snapshot) {
     let (mut now, mut room) = (Vec::new(), Vec::new());
-    read_maps(&mut now, &mut room);
+    maps::read(&mut now, &mut room);
     snapshot.all = now;
     snapshot.size = snapshot.pages();
 }

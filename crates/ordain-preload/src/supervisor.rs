@@ -4,6 +4,7 @@
 //! instead. An execution is learned from what a second arbiter makes of its events, never from what the first one, whose memory
 //! the program could write to, believes.
 
+use crate::classes::Classes;
 use crate::engine::{Engine, control, engine};
 use crate::heap;
 use crate::sys::call;
@@ -14,10 +15,10 @@ use core::sync::atomic::Ordering::Relaxed;
 use ordain_explore::crossing;
 use ordain_explore::estimate::{Effort, Forecast, Foresight};
 use ordain_explore::frontier::{Explored, explore_fragment};
-use ordain_explore::strategy::{Bound, Bounded, Kind, Optimal};
-use ordain_explore::{Coverage, Plan, Strategy, Summary, Target, search};
+use ordain_explore::strategy::{Bound, Bounded, Kind, Mixed, Optimal};
+use ordain_explore::{Coverage, Fingerprint, Plan, Strategy, Summary, Target, search};
 use ordain_model::{End, Execution, Names, ThreadId};
-use ordain_wire::{Control, Ending, Follower, Job, Known, Lead, Mode, Status};
+use ordain_wire::{Control, Ending, Follower, Job, Known, Lead, Mode, Recognise, Status, Unmodelled};
 
 /// The search of this process.
 struct Supervisor {
@@ -35,6 +36,7 @@ struct Supervisor {
     visible: u32,
     spin_held: bool,
     foresight: Foresight,
+    fingerprint: Fingerprint,
     /// Steps since the last estimate, and executions since then.
     unforeseen: (u64, u64),
 }
@@ -108,6 +110,7 @@ impl Inside<'_> {
         let effort =
             if at_the_end { Effort::at_the_end(executions, steps.max(some)) } else { Effort::beside(some, steps) };
         let mut foresight = core::mem::take(&mut self.0.foresight);
+        let effort = effort.until(&is_stopped);
         let forecast = foresight.forecast(self, strategy, executions, effort, &mut |target| {
             *telling = target.0.contradiction.is_some() || is_worth_telling(target.execution(), control);
             if *telling { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -125,6 +128,11 @@ impl Inside<'_> {
             Forecast::Restarted => *restarted = true,
         }
     }
+}
+
+/// Whether the launcher wants to have what there is.
+fn is_stopped() -> bool {
+    control().stop.load(Relaxed) != 0
 }
 
 /// Which thread ended the execution, if not the model did, and whether in an orderly way.
@@ -206,7 +214,14 @@ impl Supervisor {
                 let kind = Kind::ALL.get(control.strategy.load(Relaxed) as usize).copied().unwrap_or_default();
                 samples = kind.samples();
                 let (seed, depth) = (control.seed.load(Relaxed), control.depth.load(Relaxed) as usize);
-                if samples { Box::new(Exposed::new(kind, seed, depth)) } else { kind.make(seed, depth) }
+                if control.recognise.load(Relaxed) == Recognise::COMPARE {
+                    samples = true;
+                    Box::new(Exposed::new(|| Box::new(Mixed::new(seed))))
+                } else if samples {
+                    Box::new(Exposed::new(|| kind.make(seed, depth)))
+                } else {
+                    kind.make(seed, depth)
+                }
             }
         };
         let number = control.search.load(Relaxed);
@@ -230,6 +245,7 @@ impl Supervisor {
             visible: 0,
             spin_held: false,
             foresight: Foresight::default(),
+            fingerprint: Fingerprint::default(),
             unforeseen: (0, 0),
         }
     }
@@ -264,6 +280,7 @@ impl Supervisor {
         let mut inside = Inside(self);
         let (mut explored, summary) =
             explore_fragment(&mut inside, strategy, &fragment, &mut |target, summary| turn.look(target, summary));
+        turn.classes.tell();
         let (mut telling, mut restarted) = (turn.telling, false);
         control().estimated.store(0, Relaxed);
         let unforeseen = &mut inside.0.unforeseen;
@@ -303,6 +320,7 @@ impl Supervisor {
             summary = search(&mut inside, &mut *strategy, &mut |target, summary| turn.look(target, summary));
             heap::unshield();
         }
+        turn.classes.tell();
         let mut telling = turn.telling;
         restarted |= summary.restarted;
         control.estimated.store(0, Relaxed);
@@ -388,20 +406,21 @@ struct TurnOver {
     time: u64,
     started: u64,
     telling: bool,
+    classes: Classes,
 }
 
 impl TurnOver {
     fn begin() -> Self {
         let control = control();
         let (most, time) = (control.most.load(Relaxed), control.time.load(Relaxed));
-        Self { most, time, started: now(), telling: false }
+        Self { most, time, started: now(), telling: false, classes: Classes::begin() }
     }
 
     /// Looks at an execution.
     fn look(&mut self, target: &mut Inside<'_>, summary: &Summary) -> ControlFlow<()> {
         let execution = target.execution();
         self.telling = target.0.contradiction.is_some() || is_worth_telling(execution, control());
-        let visible = execution.steps.iter().filter(|s| s.op.is_synchronisation()).count() as u32;
+        let visible = execution.visible() as u32;
         let spin_held = execution.spin_held;
         if visible > target.0.visible || spin_held && !target.0.spin_held {
             // Samplers leave it shielded.
@@ -409,14 +428,23 @@ impl TurnOver {
             target.0.visible = target.0.visible.max(visible);
             target.0.spin_held |= spin_held;
         }
-        if !target.0.samples {
-            let Supervisor { foresight, follower, .. } = &mut *target.0;
-            foresight.hear(follower.arbiter.execution());
-        }
         let done = summary.executions;
+        if target.0.samples {
+            self.telling |= self.classes.is_unexplored(target.execution());
+        } else {
+            let Supervisor { foresight, follower, fingerprint, .. } = &mut *target.0;
+            foresight.hear(follower.arbiter.execution());
+            if done == 0 {
+                // Nothing that was explored before counts.
+                self.classes.forget();
+            }
+            self.classes.note(fingerprint, follower.arbiter.execution());
+        }
         // Not before some were made, however slow it is: so a small search is never divided, and comes to the same each time.
-        let over = done >= self.most || done.is_multiple_of(64) && now() - self.started >= self.time;
-        if self.telling || over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let over = done >= self.most || is_stopped() || done.is_multiple_of(64) && now() - self.started >= self.time;
+        // What such threads wait for is not visible, so nothing can be planned.
+        let blind = !target.0.samples && control().unmodelled.load(Relaxed) & Unmodelled::MemoryLoops.bit() != 0;
+        if self.telling || over || blind { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -424,9 +452,9 @@ impl TurnOver {
 struct Exposed(Box<dyn Strategy>);
 
 impl Exposed {
-    fn new(kind: Kind, seed: u64, depth: usize) -> Self {
+    fn new(make: impl FnOnce() -> Box<dyn Strategy>) -> Self {
         // SAFETY: no execution runs.
-        Self(unsafe { heap::outside(|| kind.make(seed, depth)) })
+        Self(unsafe { heap::outside(make) })
     }
 }
 

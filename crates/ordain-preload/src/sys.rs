@@ -48,7 +48,8 @@ pub fn exit_group(status: i32) -> ! {
 }
 
 /// Where the runtime's own mappings go: far from where the kernel puts those of the program, so that these are the same in all modes.
-static mut OWN_AREA: usize = 0x1000_0000_0000;
+const OWN_BEGIN: usize = 0x1000_0000_0000;
+static mut OWN_AREA: usize = OWN_BEGIN;
 
 /// An address at which the runtime's next mapping should be.
 pub fn own_address(size: usize) -> usize {
@@ -59,6 +60,12 @@ pub fn own_address(size: usize) -> usize {
         OWN_AREA = (at + size + (1 << 21)) & !((1 << 21) - 1);
         at
     }
+}
+
+/// Where the runtime's mappings are, if the kernel has put them where they should be.
+pub fn own_area() -> core::ops::Range<usize> {
+    // SAFETY: only the carrier comes here.
+    OWN_BEGIN..unsafe { OWN_AREA }
 }
 
 /// Maps memory that is shared with children and left alone when the program's memory is put back.
@@ -142,4 +149,53 @@ pub fn read_file(path: &core::ffi::CStr, room: &mut [u8]) -> usize {
         call!(SYS_close, fd);
         length
     }
+}
+
+/// A short text on the stack; what does not fit is an error.
+pub struct Text<const N: usize> {
+    bytes: [u8; N],
+    length: usize,
+}
+
+impl<const N: usize> Text<N> {
+    /// Without anything in it.
+    pub fn new() -> Self {
+        Self { bytes: [0; N], length: 0 }
+    }
+
+    /// What was written.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+impl<const N: usize> core::fmt::Write for Text<N> {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        let end = self.length + text.len();
+        self.bytes.get_mut(self.length..end).ok_or(core::fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
+/// Whether the program has mapped memory that its children share with it.
+pub fn has_shared_mappings() -> bool {
+    /// Below are mappings of our own.
+    const PROGRAM: usize = 0x2000_0000_0000;
+    let mut room = alloc::vec![0; 64 << 10];
+    let length = loop {
+        let length = read_file(c"/proc/self/maps", &mut room);
+        if length < room.len() {
+            break length;
+        }
+        room.resize(room.len() * 2, 0);
+    };
+    room[..length].split(|c| *c == b'\n').any(|line| {
+        let begin = line.split(|c| *c == b'-').next().and_then(|text| core::str::from_utf8(text).ok());
+        let begin = begin.and_then(|text| usize::from_str_radix(text, 16).ok()).unwrap_or(0);
+        let mut fields = line.split(|c| *c == b' ');
+        let shared = fields.nth(1).is_some_and(|rights| rights.get(3) == Some(&b's') && rights.get(1) == Some(&b'w'));
+        let own = line.windows(14).any(|part| part == b"memfd:ordain-s");
+        shared && !own && begin >= PROGRAM
+    })
 }

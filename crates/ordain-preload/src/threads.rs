@@ -3,17 +3,21 @@
 //! A slot is a donor's stack and thread-local storage. It serves one thread after the other; before each, its upper end, where the C
 //! library keeps what it knows of the thread, is put back to what it was when the donor parked.
 
+use crate::cancellation;
 use crate::context::{self, Registers, interpose};
-use crate::engine::{self, active, engine, step};
+use crate::engine::{self, Crash, active, engine, step};
+use crate::handles;
 use crate::real::{self, call_real};
+use crate::signals::{self, Signal};
 use crate::sys::{self, call};
+use crate::time;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Acquire;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT};
-use ordain_model::{Operation, Outcome, ThreadId, Wait};
+use ordain_model::{ObjectId, Operation, Outcome, ThreadId, Wait};
 use ordain_wire::Mode;
 
 /// What a slot is doing.
@@ -51,32 +55,34 @@ pub struct Slot {
     /// What was above it then.
     pristine: Vec<u64>,
     detached: bool,
-    /// Cancellation was asked for.
-    pub cancelled: bool,
-    cancel_disabled: bool,
-    cancel_asynchronous: bool,
+    /// It does not heed cancellation.
+    pub cancel_disabled: bool,
+    /// It may be cancelled anywhere.
+    pub cancel_asynchronous: bool,
     /// It is on its way out.
-    exiting: bool,
+    pub exiting: bool,
+    /// Why it has crashed, if it has.
+    pub crash: Option<Crash>,
     /// Destructors of thread-local objects, last first.
     pub destructors: Vec<(unsafe extern "C" fn(*mut c_void), *mut c_void)>,
     /// Signals that are blocked.
     pub mask: u64,
-    /// Signals directed at it that were not taken.
-    pub pending: u64,
-    /// Signals whose handlers it must run.
-    pub due: u64,
-    /// Signals that are blocked because handlers run.
-    pub handling: u64,
-    /// Signals for which it, or the thread that made it, has installed handlers.
-    pub handled: u64,
-    /// Looks for signals at every operation.
-    pub asynchronous: bool,
+    /// Signals that have come for it and were not taken.
+    pub come: Vec<Signal>,
+    /// Locks that it has used, in a program that makes children.
+    pub locks: Vec<u64>,
+    /// The masks that handlers which run put back, first begun first.
+    pub handlers: Vec<u64>,
     /// Its alternate stack: lowest address and size.
     pub alternate: (usize, usize),
     /// How many children, ports and things from outside its thread has asked for.
     pub asked: [u32; 3],
     /// Where its thread is in its random sequence, once that has begun.
     pub random: Option<u64>,
+    /// What stands for memory that its thread waits for without a call.
+    pub memory: Option<ObjectId>,
+    /// How often it did so since its last operation.
+    pub memory_waits: u32,
 }
 
 impl Slot {
@@ -95,20 +101,20 @@ impl Slot {
             parked: 0,
             pristine: Vec::new(),
             detached: false,
-            cancelled: false,
             cancel_disabled: false,
             cancel_asynchronous: false,
             exiting: false,
+            crash: None,
             destructors: Vec::new(),
             mask: 0,
-            pending: 0,
-            due: 0,
-            handling: 0,
-            handled: 0,
-            asynchronous: false,
+            come: Vec::new(),
+            handlers: Vec::new(),
+            locks: Vec::new(),
             alternate: (0, 0),
             asked: [0; 3],
             random: None,
+            memory: None,
+            memory_waits: 0,
         })
     }
 
@@ -117,12 +123,21 @@ impl Slot {
         self.registers = [0; 8];
         self.state = State::Free;
         self.stack = self.parked;
-        (self.detached, self.exiting, self.cancelled) = (false, false, false);
+        (self.detached, self.exiting) = (false, false);
+        self.crash = None;
         (self.cancel_disabled, self.cancel_asynchronous) = (false, false);
         self.destructors.clear();
         (self.asked, self.random) = ([0; 3], None);
-        (self.mask, self.pending, self.due) = (0, 0, 0);
-        (self.handling, self.handled, self.asynchronous, self.alternate) = (0, 0, false, (0, 0));
+        (self.memory, self.memory_waits) = (None, 0);
+        (self.mask, self.alternate) = (0, (0, 0));
+        self.come.clear();
+        self.handlers.clear();
+        self.locks.clear();
+    }
+
+    /// The end of its stack, above which there is nothing of its thread.
+    pub fn top(&self) -> u64 {
+        self.parked + 8 * self.pristine.len() as u64
     }
 
     /// Its present stack pointer is where its threads begin.
@@ -182,6 +197,8 @@ unsafe extern "C" {
     fn ordain_donor(slot: *mut c_void) -> *mut c_void;
 }
 
+/// What a thread that has not begun has below it, as far as backtraces are concerned: nothing.
+static BOTTOM: [u64; 2] = [0; 2];
 static NEVER: AtomicU32 = AtomicU32::new(0);
 /// Places in the C library's thread block that change when other threads are made: links of a list.
 static mut LINKS: Vec<u64> = Vec::new();
@@ -202,8 +219,8 @@ unsafe extern "C" fn ordain_park(slot: *mut Slot) {
     unsafe { context::park(&raw mut (*slot).stack, (*slot).ready.as_ptr(), NEVER.as_ptr()) };
 }
 
-/// The size of donors' stacks, and of the address space that each gets.
-const STACK: usize = 8 << 20;
+/// The size of donors' stacks, and of the address space that each gets. A little more than is usual: some ask for that.
+pub const STACK: usize = 9 << 20;
 const SPACING: usize = 12 << 20;
 /// Stacks end a little above a multiple of this, so that few page tables are in use.
 const TABLE: usize = 2 << 20;
@@ -279,7 +296,8 @@ fn take_slot(thread: ThreadId) -> Option<usize> {
     let slot = preferred.or_else(|| (1..e.slots.len()).find(|i| free(&e.slots[*i])));
     let slot = match slot {
         Some(slot) => slot,
-        None if e.mode == Mode::Snapshot => engine::ask_for_threads(),
+        // What is made now must be there in the next execution too, which a child of the process that forks cannot do.
+        None if e.mode != Mode::Exec => engine::ask_for_threads(),
         None => {
             if !new_donor() {
                 return None;
@@ -310,10 +328,6 @@ interpose! {
     pthread_clockjoin_np => clock_join;
     pthread_detach => detach;
     pthread_exit => exit_thread;
-    pthread_cancel => cancel;
-    pthread_setcancelstate => set_cancel_state;
-    pthread_setcanceltype => set_cancel_type;
-    pthread_testcancel => test_cancel;
     pthread_getattr_np => get_attributes;
 }
 
@@ -337,36 +351,58 @@ unsafe fn check_stack(attributes: *const libc::pthread_attr_t) {
     }
 }
 
-/// Makes a thread that begins with `start`; the number of its slot, or an error.
+/// Makes a thread that begins with `start`; gives an error.
 pub unsafe fn spawn(start: Start, argument: *mut c_void, detached: bool, out: *mut libc::pthread_t) -> c_int {
+    // SAFETY: the program's arguments go on.
+    unsafe { spawn_with(start, argument, detached, None, out) }
+}
+
+/// As [`spawn`], with a mask of its own if one is told.
+unsafe fn spawn_with(
+    start: Start,
+    argument: *mut c_void,
+    detached: bool,
+    mask: Option<u64>,
+    out: *mut libc::pthread_t,
+) -> c_int {
     // Before the child has a name: names must be given in the order in which they are told.
-    engine::look_for_signals();
+    signals::look();
     let me = engine().me();
     let child = engine().arbiter.next_child(me);
     let Some(number) = take_slot(child) else { return EAGAIN };
     let e = engine();
-    let parent = &e.slots[e.current];
-    let (mask, handled, asynchronous) = (parent.mask, parent.handled, parent.asynchronous);
+    let inherited = e.slots[e.current].mask;
     let slot = &mut e.slots[number];
     slot.thread = child;
     // The slot must not be taken while the step waits.
     slot.state = State::Running;
     (slot.start, slot.argument, slot.result) = (Some(start), argument, core::ptr::null_mut());
     slot.detached = detached;
-    (slot.mask, slot.handled, slot.asynchronous) = (mask, handled, asynchronous);
+    slot.registers = [start as usize as u64 + 1, (&raw const BOTTOM) as u64, 0, 0, 0, 0, 0, 0];
+    slot.mask = mask.unwrap_or(inherited);
+    crate::attributes::inherit(e.current, number);
     let handle = e.slots[number].fs;
     e.set_slot(child, number);
     // SAFETY: the program wants to know.
     unsafe { *out = handle };
     engine::step_now(Operation::Spawn { child });
-    let e = engine();
-    let parent = e.current;
-    e.starting = Some(parent);
-    e.go(number);
+    engine().unjoined += 1;
+    if let Some(mask) = mask {
+        signals::tell_mask_of(child, mask);
+    }
+    // It runs when its turn comes, and not before. Its site is its function, as if it had been called from there.
+    engine().announce(child, Operation::Start, start as usize as u64 + 1);
     if detached {
         step(Operation::Detach { thread: child });
     }
     0
+}
+
+/// Makes a thread of the runtime's own, which takes no signals and which nobody joins; gives an error.
+pub unsafe fn spawn_hidden(start: Start, argument: *mut c_void) -> c_int {
+    let mut handle = 0;
+    // SAFETY: a function of the runtime.
+    unsafe { spawn_with(start, argument, true, Some(u64::MAX), &mut handle) }
 }
 
 unsafe extern "C" fn create(
@@ -391,17 +427,15 @@ pub unsafe fn join_with(thread: libc::pthread_t, result: *mut *mut c_void, wait:
     let Some(number) = slot_of(thread) else { return ESRCH };
     let e = engine();
     if number == e.current {
+        // Who is to end waits for that, as it seems.
+        cancellation::look();
         return EDEADLK;
     }
     let target = e.slots[number].thread;
-    loop {
-        let outcome = step(Operation::Join { thread: target, wait });
-        match outcome {
-            Outcome::INTERRUPTED => interrupted(),
-            Outcome::FAILED => return if wait == Wait::Try { EBUSY } else { ETIMEDOUT },
-            _ => break,
-        }
+    if step(Operation::Join { thread: target, wait }) == Outcome::FAILED {
+        return if wait == Wait::Try { EBUSY } else { ETIMEDOUT };
     }
+    engine().unjoined = engine().unjoined.saturating_sub(1);
     let slot = &mut engine().slots[number];
     if !result.is_null() {
         // SAFETY: the program wants to know.
@@ -426,20 +460,25 @@ unsafe extern "C" fn timed_join(
     result: *mut *mut c_void,
     until: *const libc::timespec,
 ) -> c_int {
-    if until.is_null() {
-        // SAFETY: as below.
-        return unsafe { join_with(thread, result, Wait::Interruptible) };
-    }
     // SAFETY: the program's arguments go on.
-    unsafe { crate::time::timed(until, |wait| join_with(thread, result, wait)) }
+    unsafe {
+        if until.is_null() || !time::is_valid(&*until) {
+            // The C library asks again and again when the kernel does not understand the time.
+            return join_with(thread, result, Wait::Interruptible);
+        }
+        time::timed(until, |wait| join_with(thread, result, wait))
+    }
 }
 
 unsafe extern "C" fn clock_join(
     thread: libc::pthread_t,
     result: *mut *mut c_void,
-    _clock: c_int,
+    clock: c_int,
     until: *const libc::timespec,
 ) -> c_int {
+    if !time::limits_waits(clock) {
+        return EINVAL;
+    }
     // SAFETY: the program's arguments go on.
     unsafe { timed_join(thread, result, until) }
 }
@@ -460,14 +499,16 @@ pub unsafe extern "C" fn detach(thread: libc::pthread_t) -> c_int {
 
 /// Ends the running thread: its frames are unwound by the C library, down to the one that calls [`ordain_finish`].
 pub unsafe extern "C" fn exit_thread(result: *mut c_void) -> ! {
+    cancellation::heed(false);
     unwind_thread(result)
 }
 
-fn unwind_thread(result: *mut c_void) -> ! {
+/// Ends the running thread, which does not heed cancellation any more.
+pub fn unwind_thread(result: *mut c_void) -> ! {
     let e = engine();
     let slot = &mut e.slots[e.current];
     slot.result = result;
-    slot.cancel_disabled = true;
+    (slot.cancel_disabled, slot.exiting) = (true, true);
     let registers = slot.registers;
     // SAFETY: the stack above the call is as it was; pthread_exit unwinds it.
     unsafe {
@@ -475,65 +516,6 @@ fn unwind_thread(result: *mut c_void) -> ! {
             engine::break_down(format_args!("the C library has no pthread_exit"))
         };
         context::leave_to(&registers, target as usize, result as usize)
-    }
-}
-
-/// Ends the running thread if that was asked for and is allowed; takes signals that were directed at it.
-pub fn interrupted() {
-    let e = engine();
-    let slot = &e.slots[e.current];
-    if slot.cancelled && !slot.cancel_disabled && !slot.exiting {
-        unwind_thread(usize::MAX as *mut c_void);
-    }
-    crate::process::take_signals();
-}
-
-/// A point at which the running thread may be cancelled, for calls that do not wait.
-pub fn cancellation_point() {
-    if step(Operation::TakeInterrupt) == Outcome::INTERRUPTED {
-        interrupted();
-    }
-}
-
-unsafe extern "C" fn cancel(thread: libc::pthread_t) -> c_int {
-    let Some(number) = slot_of(thread) else { return ESRCH };
-    let target = engine().slots[number].thread;
-    if number != engine().current {
-        step(Operation::Interrupt { thread: target });
-    }
-    // Only now: who looks at it must have come later.
-    engine().slots[number].cancelled = true;
-    0
-}
-
-unsafe extern "C" fn set_cancel_state(state: c_int, old: *mut c_int) -> c_int {
-    let e = engine();
-    let slot = &mut e.slots[e.current];
-    if !old.is_null() {
-        // SAFETY: the program wants to know.
-        unsafe { *old = c_int::from(slot.cancel_disabled) };
-    }
-    slot.cancel_disabled = state != 0;
-    0
-}
-
-unsafe extern "C" fn set_cancel_type(kind: c_int, old: *mut c_int) -> c_int {
-    let e = engine();
-    let slot = &mut e.slots[e.current];
-    if !old.is_null() {
-        // SAFETY: the program wants to know.
-        unsafe { *old = c_int::from(slot.cancel_asynchronous) };
-    }
-    slot.cancel_asynchronous = kind != 0;
-    0
-}
-
-unsafe extern "C" fn test_cancel() {
-    cancellation_point();
-    let e = engine();
-    if e.slots[e.current].cancelled {
-        // It cancelled itself, or had taken the interruption before it allowed cancellation.
-        interrupted();
     }
 }
 
@@ -548,7 +530,7 @@ unsafe extern "C" fn get_attributes(thread: libc::pthread_t, attributes: *mut li
             libc::pthread_attr_setguardsize(attributes, 0);
             return 0;
         }
-        let error = call_real!(pthread_getattr_np(thread, attributes));
+        let error = crate::dispatch::undisturbed(|| call_real!(pthread_getattr_np(thread, attributes)));
         if error == 0 && is_under_control() {
             // There is a guard page, but the C library does not know: the stack came from outside.
             libc::pthread_attr_setguardsize(attributes, 4096);
@@ -561,19 +543,32 @@ fn is_under_control() -> bool {
     active() && engine::is_there()
 }
 
+/// The beginning of a thread: signals may have come for it already.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ordain_begin(_slot: *mut Slot) {
+    if engine().outcome() != Outcome::DONE {
+        signals::take();
+        step(Operation::Start);
+    }
+}
+
 /// The end of a thread: called on its own stack, by its first frame. Never returns.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ordain_finish(_slot: *mut Slot) -> ! {
+    if handles::in_child() {
+        // SAFETY: the only thread of a child process ends it.
+        unsafe { call_real!(exit(0)) }
+    }
     let e = engine();
     let number = e.current;
-    e.slots[number].cancel_disabled = true;
+    cancellation::heed(false);
     crate::destructors::run();
     engine().slots[number].exiting = true;
     if number == 0 {
         // Main's thread-local objects are destroyed by the C library when the program exits.
         engine().slots[0].registers[0] = 0;
     }
-    if engine().arbiter.alive().len() <= 1 {
+    if engine().arbiter.is_alone(engine().me()) {
         // SAFETY: the last thread ends the program.
         unsafe { call_real!(exit(0)) }
     }
@@ -586,6 +581,10 @@ pub fn vanish(status: c_int) -> ! {
     e.slots[e.current].cancel_disabled = true;
     e.slots[e.current].exiting = true;
     if e.arbiter.alive().len() <= 1 {
+        if !e.arbiter.is_alone(e.me()) {
+            signals::look();
+            engine::step_now(Operation::Exit);
+        }
         engine::end(ordain_wire::Ending::EXIT, status & 0xff);
     }
     leave()
@@ -593,8 +592,10 @@ pub fn vanish(status: c_int) -> ! {
 
 /// The last step of the running thread.
 fn leave() -> ! {
+    crate::lifetimes::end_stack();
     let number = engine().current;
-    step(Operation::Exit);
+    signals::look();
+    engine::step_now(Operation::Exit);
     let e = engine();
     let slot = &mut e.slots[number];
     slot.state = if slot.detached { State::Gone } else { State::Ended };

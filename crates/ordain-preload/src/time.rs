@@ -4,7 +4,7 @@
 //! that waits for a time to come ends. All clocks are the same, but for those of processor time: they begin with the execution.
 
 use crate::context::interpose;
-use crate::engine::{engine, step};
+use crate::engine::{engine, step, wait};
 use crate::real::{c_result, call_real};
 use crate::sys::{self, call};
 use core::ffi::{c_int, c_long, c_uint, c_void};
@@ -15,6 +15,8 @@ use ordain_wire::Event;
 /// When executions begin: seconds since 1970.
 const BEGINNING: u64 = 1_700_000_000;
 const SECOND: u64 = 1_000_000_000;
+/// The only base of C's own clock.
+const TIME_UTC: c_int = 1;
 /// How much time a look at the clock takes.
 const LOOK: u64 = 1_000;
 
@@ -55,10 +57,20 @@ pub fn wait_at_most(nanoseconds: u64) {
 pub unsafe fn timed(until: *const timespec, f: impl FnOnce(Wait) -> c_int) -> c_int {
     // SAFETY: the program's argument.
     let until = unsafe { &*until };
-    if until.tv_nsec < 0 || until.tv_nsec >= SECOND as i64 {
+    if !is_valid(until) {
         return libc::EINVAL;
     }
     timed_for(nanoseconds(until).saturating_sub(now()), f)
+}
+
+/// Whether the nanoseconds of a time are less than a second.
+pub fn is_valid(time: &timespec) -> bool {
+    (0..SECOND as i64).contains(&time.tv_nsec)
+}
+
+/// Whether waits can be limited by a clock.
+pub fn limits_waits(clock: c_int) -> bool {
+    matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC)
 }
 
 /// As [`timed`], for a span of time.
@@ -140,6 +152,9 @@ unsafe extern "C" fn get_thread_clock(_thread: libc::pthread_t, out: *mut c_int)
 
 /// Fills in what a process has used: its time, and nothing else.
 pub unsafe fn raw_usage(who: c_int, out: *mut libc::rusage) -> isize {
+    if !(libc::RUSAGE_CHILDREN..=libc::RUSAGE_THREAD).contains(&who) {
+        return -libc::EINVAL as isize;
+    }
     let now = look();
     // SAFETY: the program wants to know.
     unsafe {
@@ -196,7 +211,10 @@ unsafe extern "C" fn get_load(out: *mut f64, count: c_int) -> c_int {
     count
 }
 
-unsafe extern "C" fn get_resolution(_clock: c_int, out: *mut timespec) -> c_int {
+unsafe extern "C" fn get_resolution(clock: c_int, out: *mut timespec) -> c_int {
+    if clock > libc::CLOCK_TAI {
+        return c_result(-libc::EINVAL as isize) as c_int;
+    }
     if !out.is_null() {
         // SAFETY: the program wants to know.
         unsafe { *out = timespec { tv_sec: 0, tv_nsec: 1 } };
@@ -214,12 +232,18 @@ unsafe extern "C" fn get_time_of_day(out: *mut timeval, _zone: *mut c_void) -> c
 }
 
 unsafe extern "C" fn get_timespec(out: *mut timespec, base: c_int) -> c_int {
+    if base != TIME_UTC {
+        return 0;
+    }
     // SAFETY: the program wants to know.
     unsafe { *out = look() };
     base
 }
 
 unsafe extern "C" fn get_timespec_resolution(out: *mut timespec, base: c_int) -> c_int {
+    if base != TIME_UTC {
+        return 0;
+    }
     // SAFETY: as above.
     unsafe { get_resolution(0, out) };
     base
@@ -254,35 +278,53 @@ extern "C" fn get_processor_time() -> c_long {
     (now.tv_sec - BEGINNING as i64) * 1_000_000 + now.tv_nsec / 1000
 }
 
-fn sleep_for(span: u64) {
+/// Sleeps; if a handler ends that, gives how much is left.
+fn sleep_for(span: u64) -> Result<(), u64> {
+    let end = now().saturating_add(span);
     wait_at_most(span);
-    step(Operation::Sleep);
-    advance(span);
-    crate::signals::pass_time();
-    crate::threads::cancellation_point();
+    let slept = wait(Operation::Sleep, false);
+    if slept.is_err() {
+        // As much time has passed as for whoever sent the signal.
+        return Err(end.saturating_sub(now()));
+    }
+    advance(end.saturating_sub(now()));
+    if engine().arbiter.options().kind_time {
+        // The time before it was another one than the time behind it.
+        crate::cancellation::look();
+    }
+    Ok(())
 }
 
 /// Sleeps for some time, or until a time; gives what the system call gives.
-pub unsafe fn raw_sleep(flags: c_int, span: *const timespec) -> isize {
+pub unsafe fn raw_sleep(flags: c_int, span: *const timespec, left: *mut timespec) -> isize {
     // SAFETY: the program's arguments.
     unsafe {
-        if (*span).tv_nsec < 0 || (*span).tv_nsec >= SECOND as i64 || (*span).tv_sec < 0 {
+        if !is_valid(&*span) || (*span).tv_sec < 0 {
             return -libc::EINVAL as isize;
         }
         let time = nanoseconds(&*span);
-        sleep_for(if flags & libc::TIMER_ABSTIME != 0 { time.saturating_sub(now()) } else { time });
+        let absolute = flags & libc::TIMER_ABSTIME != 0;
+        if let Err(rest) = sleep_for(if absolute { time.saturating_sub(now()) } else { time }) {
+            if !absolute && !left.is_null() {
+                *left = timespec { tv_sec: (rest / SECOND) as i64, tv_nsec: (rest % SECOND) as i64 };
+            }
+            return -libc::EINTR as isize;
+        }
     }
     0
 }
 
-unsafe extern "C" fn sleep_nanoseconds(span: *const timespec, _left: *mut timespec) -> c_int {
+unsafe extern "C" fn sleep_nanoseconds(span: *const timespec, left: *mut timespec) -> c_int {
     // SAFETY: the program's arguments.
-    c_result(unsafe { raw_sleep(0, span) }) as c_int
+    c_result(unsafe { raw_sleep(0, span, left) }) as c_int
 }
 
-unsafe extern "C" fn sleep_on_clock(_clock: c_int, flags: c_int, span: *const timespec, _left: *mut timespec) -> c_int {
+unsafe extern "C" fn sleep_on_clock(clock: c_int, flags: c_int, span: *const timespec, left: *mut timespec) -> c_int {
+    if clock > libc::CLOCK_TAI || clock == libc::CLOCK_THREAD_CPUTIME_ID {
+        return libc::EINVAL;
+    }
     // SAFETY: the program's arguments.
-    -unsafe { raw_sleep(flags, span) } as c_int
+    -unsafe { raw_sleep(flags, span, left) } as c_int
 }
 
 unsafe extern "C" fn sleep_microseconds(span: c_uint) -> c_int {
@@ -293,14 +335,20 @@ unsafe extern "C" fn sleep_microseconds(span: c_uint) -> c_int {
 
 unsafe extern "C" fn sleep_seconds(span: c_uint) -> c_uint {
     let time = timespec { tv_sec: i64::from(span), tv_nsec: 0 };
+    let mut left = timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: no more than the time to sleep.
-    unsafe { sleep_nanoseconds(&time, core::ptr::null_mut()) };
-    0
+    unsafe { sleep_nanoseconds(&time, &mut left) };
+    // Rounded as the C library does.
+    (left.tv_sec + i64::from(left.tv_nsec >= SECOND as i64 / 2)) as c_uint
 }
 
 unsafe extern "C" fn sleep_thread(span: *const timespec, left: *mut timespec) -> c_int {
     // SAFETY: the program's arguments.
-    unsafe { sleep_nanoseconds(span, left) }
+    match -unsafe { raw_sleep(0, span, left) } as c_int {
+        0 => 0,
+        libc::EINTR => -1,
+        _ => -2,
+    }
 }
 
 extern "C" fn give_way() -> c_int {

@@ -1,12 +1,16 @@
 //! Signals that the runtime itself needs: crashes, system calls that the kernel sends back, the processor's time, hangs.
 
-use crate::context::sigreturn;
-use crate::engine::{self, active, control, engine, is_connected};
+use crate::context::{return_to, sigreturn};
+use crate::engine::{self, active, engine, is_connected};
+use crate::files;
+use crate::filter;
+use crate::image;
 use crate::process;
+use crate::signals;
+use crate::spin;
 use crate::sys::{self, call};
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::Ordering::Relaxed;
-use ordain_wire::Ending;
+use ordain_wire::{Ending, Mode, system_call};
 
 /// What the kernel wants to know of a handler.
 #[repr(C)]
@@ -29,7 +33,8 @@ fn handle(
         handler: handler as usize,
         flags: (flags | libc::SA_SIGINFO | libc::SA_NODEFER) as u32 as u64 | RESTORER,
         restorer: sigreturn as *const () as usize,
-        mask: 0,
+        // What it leads instruction by instruction is stopped behind the handler, not in it.
+        mask: if signal == libc::SIGTRAP { 1 << (spin::TICK - 1) } else { 0 },
     };
     // SAFETY: a handler that lives as long as the process.
     unsafe { call!(sys::SYS_rt_sigaction, signal, &raw const action, 0, 8) };
@@ -38,15 +43,15 @@ fn handle(
 /// Signals that mean a crash.
 pub const CRASHES: [c_int; 7] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT, libc::SIGTRAP, libc::SIGSYS];
-/// The launcher's sign that an execution hangs.
-pub const HANG: c_int = libc::SIGVTALRM;
+/// Those of them that instructions of the program cause.
+pub const FAULTS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
 
 /// Answers system calls that a filter of the launcher sends back, before the program is under control or in its children.
 pub fn pass_through() {
     handle(libc::SIGSYS, on_call, 0);
 }
 
-/// Takes over all signals that are needed, and asks the kernel to send raw futex calls back.
+/// Takes over all signals that are needed, and asks the kernel to send system calls back.
 pub fn install() {
     // SAFETY: a stack of our own for handlers of crashes.
     unsafe {
@@ -58,11 +63,29 @@ pub fn install() {
         handle(signal, on_crash, libc::SA_ONSTACK);
     }
     handle(libc::SIGSYS, on_call, 0);
-    handle(HANG, on_hang, libc::SA_ONSTACK);
-    install_filter();
+    // On the thread's own stack, because it may switch away.
+    handle(spin::TICK, spin::on_tick, libc::SA_RESTART);
+    filter::install(engine().mode == Mode::Snapshot);
+}
+
+/// Lets a fault be handled on the stack of the thread that causes it, or on one of our own.
+pub fn take_fault_on(signal: c_int, own_stack: bool) {
+    /// Faults that are handled on the stack of their thread.
+    static mut ON_THREAD: u64 = 0;
+    // SAFETY: only the carrier comes here.
+    unsafe {
+        if (ON_THREAD >> signal & 1 != 0) != own_stack {
+            ON_THREAD ^= 1 << signal;
+            handle(signal, on_crash, if own_stack { 0 } else { libc::SA_ONSTACK });
+        }
+    }
 }
 
 unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
+    // SAFETY: the kernel's argument.
+    if signal == libc::SIGTRAP && spin::on_instruction(unsafe { &mut *context }) {
+        return;
+    }
     // SAFETY: the kernel's arguments.
     let (registers, code, address) = unsafe { (&mut (*context).uc_mcontext.gregs, (*info).si_code, (*info).si_addr()) };
     if signal == libc::SIGSEGV && code == 0x80 && read_time(registers) {
@@ -77,16 +100,23 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
         }
         sys::exit_group(128 + signal);
     }
+    let is_own = {
+        let (low, high) = image::own().text;
+        (low..high).contains(&(registers[libc::REG_RIP as usize] as u64))
+    };
     note_registers(registers);
-    control().address.store(address as u64, Relaxed);
-    engine::end(if signal == libc::SIGABRT { Ending::ABORT } else { Ending::SIGNAL }, signal)
+    // SAFETY: the kernel's arguments.
+    if !is_own && unsafe { signals::take_fault(signal, info, context) } {
+        return;
+    }
+    let ending = if signal == libc::SIGABRT { Ending::ABORT } else { Ending::SIGNAL };
+    engine::crash(ending, signal, address as u64, format_args!(""))
 }
 
 /// If the fault is in the program, its backtrace begins there; in the runtime, at the call.
-fn note_registers(registers: &[i64; 23]) {
+pub fn note_registers(registers: &[i64; 23]) {
     let rip = registers[libc::REG_RIP as usize] as u64;
-    let (low, high) = own_text();
-    if (low..high).contains(&rip) {
+    if is_own(rip) {
         return;
     }
     let e = engine();
@@ -127,22 +157,15 @@ fn read_time(registers: &mut [i64; 23]) -> bool {
     true
 }
 
-/// The launcher says that nothing happens any more.
-unsafe extern "C" fn on_hang(_signal: c_int, _info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
-    if !active() || control().hang.swap(0, Relaxed) == 0 {
-        return;
-    }
-    // SAFETY: the kernel's argument.
-    note_registers(unsafe { &(*context).uc_mcontext.gregs });
-    engine::end(Ending::HANG, 0)
-}
-
 /// A system call that the kernel sent back. Runs on the thread's own stack, so it may switch away.
 unsafe extern "C" fn on_call(_signal: c_int, info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
     // SAFETY: the kernel's arguments.
     unsafe {
         let registers = &mut (*context).uc_mcontext.gregs;
         let number = i64::from(*((info as *const u8).add(24) as *const i32));
+        if *((info as *const u8).add(28) as *const u32) != filter::ARCHITECTURE {
+            engine::refuse(format_args!("the program makes system calls of another architecture"));
+        }
         let at = |register: c_int| registers[register as usize] as usize;
         let arguments = [
             at(libc::REG_RDI),
@@ -152,7 +175,12 @@ unsafe extern "C" fn on_call(_signal: c_int, info: *mut libc::siginfo_t, context
             at(libc::REG_R8),
             at(libc::REG_R9),
         ];
-        let mine = active() && engine().slots[engine().current].fs == sys::fs_base();
+        if number == libc::SYS_rt_sigreturn {
+            // Back from a handler that was not ours: its frame is where it was.
+            return_to(at(libc::REG_RSP));
+        }
+        let mine =
+            active() && engine().slots[engine().current].fs == sys::fs_base() && is_ours(number, &arguments, info);
         let result = if mine {
             note_registers(registers);
             process::raw_call(number, arguments)
@@ -164,71 +192,22 @@ unsafe extern "C" fn on_call(_signal: c_int, info: *mut libc::siginfo_t, context
     }
 }
 
-/// Where our own code is.
-pub fn own_text() -> (u64, u64) {
-    static mut TEXT: (u64, u64) = (0, 0);
-    unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _size: usize, found: *mut c_void) -> c_int {
-        // SAFETY: the loader's description of a library.
-        unsafe {
-            let headers = core::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum as usize);
-            let base = (*info).dlpi_addr;
-            let me = own_text as *const () as u64;
-            let text = headers.iter().filter(|h| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0);
-            for header in text {
-                let (low, high) = (base + header.p_vaddr, base + header.p_vaddr + header.p_memsz);
-                if (low..high).contains(&me) {
-                    *(found as *mut (u64, u64)) = (low, high);
-                    return 1;
-                }
-            }
-        }
-        0
-    }
-    // SAFETY: filled in once, before the program is under control.
-    unsafe {
-        if TEXT.1 == 0 {
-            let mut found = (0, 0);
-            libc::dl_iterate_phdr(Some(each), (&raw mut found) as *mut c_void);
-            TEXT = found;
-        }
-        TEXT
-    }
+/// Whether an instruction is one of ours.
+pub fn is_own(address: u64) -> bool {
+    let (low, high) = image::own().text;
+    (low..high).contains(&address)
 }
 
-/// Asks the kernel to send futex and sched_yield calls back, but for our own.
-fn install_filter() {
-    let (low, high) = own_text();
-    if low >> 32 != high >> 32 {
-        // Cannot be told apart with 32-bit comparisons; such a mapping is as good as impossible.
-        return;
-    }
-    let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
-    let jump = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter { code: code as u16, jt, jf, k };
-    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    let (equal, at_least, above) = (
-        libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
-        libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K,
-        libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K,
-    );
-    let ret = libc::BPF_RET | libc::BPF_K;
-    // Offsets in seccomp_data: number 0, architecture 4, instruction pointer 8.
-    let filter = [
-        statement(load, 0),
-        jump(equal, libc::SYS_futex as u32, 2, 0),
-        jump(equal, libc::SYS_sched_yield as u32, 1, 0),
-        statement(ret, libc::SECCOMP_RET_ALLOW),
-        statement(load, 12),
-        jump(equal, (low >> 32) as u32, 0, 4),
-        statement(load, 8),
-        jump(at_least, low as u32, 0, 2),
-        jump(above, high as u32, 1, 0),
-        statement(ret, libc::SECCOMP_RET_ALLOW),
-        statement(ret, libc::SECCOMP_RET_TRAP),
-    ];
-    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr() as *mut libc::sock_filter };
-    // SAFETY: a filter that only sends calls back to us.
-    unsafe {
-        call!(sys::SYS_prctl, libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        call!(sys::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program);
-    }
+/// Whether a call that was sent back is for the model: all that the filter sends or would have sent, and of the others those that are
+/// followed.
+unsafe fn is_ours(number: i64, arguments: &[usize; 6], info: *const libc::siginfo_t) -> bool {
+    /// The code of calls that are sent back whatever they are.
+    const USER_DISPATCH: c_int = 2;
+    // SAFETY: the kernel's argument.
+    let code = unsafe { (*info).si_code };
+    let asks = number == libc::SYS_rt_sigaction && arguments[1] == 0;
+    code != USER_DISPATCH
+        || matches!(number, libc::SYS_futex | libc::SYS_sched_yield | libc::SYS_getrandom)
+        || files::is_followed(number)
+        || engine().mode == Mode::Snapshot && !asks && !system_call(number).0.is_free()
 }

@@ -4,7 +4,6 @@
 //! explored and how, so that it can be told what differs. What is inside is a matter of whoever keeps it.
 
 use crate::{fingerprint, store};
-use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -35,7 +34,7 @@ pub fn write(directory: &Path, name: &str, identity: &Identity, body: &[u8]) -> 
 /// Reads a checkpoint; `None` if there is none. An error says why it cannot be gone on with.
 pub fn read(directory: &Path, name: &str, identity: &Identity) -> Result<Option<Vec<u8>>, String> {
     let mut bytes = Vec::new();
-    match File::open(directory.join(name)) {
+    match store::open(&directory.join(name)) {
         Ok(file) => file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|e| e.to_string())?,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e.to_string()),

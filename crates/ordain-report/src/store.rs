@@ -43,12 +43,20 @@ pub fn write_run(directory: &Path, run: &Run) -> Result<PathBuf, String> {
     write(directory, RUN, &text)
 }
 
+/// Opens a file to be read. What others have put in its place, such as a FIFO, is not waited for.
+pub fn open(path: &Path) -> io::Result<fs::File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+    }
+    fs::File::open(path)
+}
+
 /// Reads the record of a run from its directory.
 pub fn read_run(directory: &Path) -> Result<Run, String> {
     let path = directory.join(RUN);
     let tell = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let mut text = Vec::new();
-    let file = fs::File::open(&path).map_err(|e| tell(&e))?;
+    let file = open(&path).map_err(|e| tell(&e))?;
     file.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(|e| tell(&e))?;
     if text.len() as u64 > MOST_BYTES {
         return Err(tell(&"it is too large for the record of a run"));

@@ -149,7 +149,7 @@ impl Teller<'_> {
 
     fn tell_thread(&self, thread: ThreadId, culprit: Option<ThreadId>) -> Thread {
         let pending = self.execution.pending.iter().find(|p| p.thread == thread);
-        let doing = pending.filter(|p| p.op != Operation::End).map(|p| match p.op {
+        let doing = pending.filter(|p| !p.op.ends_program()).map(|p| match p.op {
             Operation::Woken { queue, .. } => format!("be woken from {}", self.words.object(queue)),
             op => describe::operation(self.words, &op),
         });
@@ -259,7 +259,10 @@ impl Teller<'_> {
         for (number, step) in execution.steps.iter().enumerate() {
             let Some(thread) = self.thread(step.thread) else { continue };
             let (taken, shared, released) = match step.op {
-                Operation::Lock { lock, .. } | Operation::WriteLock { lock, .. } => (Some(lock), false, None),
+                Operation::Lock { lock, .. }
+                | Operation::WriteLock { lock, .. }
+                | Operation::WriteQueue { lock }
+                | Operation::WriteTurn { lock, .. } => (Some(lock), false, None),
                 Operation::ReadLock { lock, .. } => (Some(lock), true, None),
                 Operation::Unlock { lock } | Operation::WriteUnlock { lock } | Operation::ReadUnlock { lock } => {
                     (None, false, Some(lock))
@@ -393,7 +396,8 @@ fn list(names: &[String]) -> String {
 /// Marks the steps that a reader should see.
 fn mark(steps: &mut [Step], focus: &[usize], culprit: Option<usize>) {
     let count = steps.len();
-    let noise = |step: &Step| matches!(step.verb.as_str(), "" | "count" | "clone-sender" | "take-interrupt");
+    let noise =
+        |step: &Step| matches!(step.verb.as_str(), "" | "start" | "look" | "count" | "clone-sender" | "take-interrupt");
     let mut last_of: HashMap<usize, usize> = HashMap::new();
     for step in steps.iter() {
         last_of.insert(step.thread, step.number);

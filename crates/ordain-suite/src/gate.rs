@@ -86,6 +86,11 @@ impl Gate {
         self.stopped || self.halt.load(Relaxed)
     }
 
+    /// What is set when the suite ends before the slice does.
+    pub(crate) fn halt(&self) -> Arc<AtomicBool> {
+        self.halt.clone()
+    }
+
     /// Time that the test had its turn.
     pub(crate) fn active(&self) -> Duration {
         self.active + self.slice.0.elapsed()

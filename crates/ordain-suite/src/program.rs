@@ -10,6 +10,8 @@ use ordain_native::{Check, Launch, Observer, Patience, Problem, Progress, binary
 use ordain_report::checkpoint;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How long a finding may be made smaller.
@@ -124,5 +126,9 @@ impl Observer for Conducted<'_> {
 
     fn is_stopped(&self) -> bool {
         self.gate.is_stopped()
+    }
+
+    fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+        Some(self.gate.halt())
     }
 }

@@ -129,7 +129,7 @@ impl Suite {
         let path = directory.join(FILE);
         let tell = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let mut text = Vec::new();
-        let file = std::fs::File::open(&path).map_err(|e| tell(&e))?;
+        let file = store::open(&path).map_err(|e| tell(&e))?;
         file.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(|e| tell(&e))?;
         if text.len() as u64 > MOST_BYTES {
             return Err(tell(&"it is too large for the record of a suite"));

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// Both sides must be of this version.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Where the plan's forced decisions begin: pairs of thread and choice.
 pub const PLAN_OFFSET: usize = 1 << 20;
 /// More forced decisions than this cannot be told.
@@ -24,8 +24,12 @@ pub const INPUTS_SIZE: usize = 1 << 26;
 pub const FRAGMENT_OFFSET: usize = INPUTS_OFFSET + INPUTS_SIZE;
 /// How much room it has.
 pub const FRAGMENT_SIZE: usize = 1 << 28;
+/// Where fingerprints of classes begin: those that were explored in a turn, or those that samples are compared with, in order.
+pub const CLASSES_OFFSET: usize = FRAGMENT_OFFSET + FRAGMENT_SIZE;
+/// Most of them.
+pub const MOST_CLASSES: usize = 1 << 16;
 /// The size of the shared memory. Only what is touched takes room.
-pub const SHARED_SIZE: usize = FRAGMENT_OFFSET + FRAGMENT_SIZE;
+pub const SHARED_SIZE: usize = CLASSES_OFFSET + MOST_CLASSES * 8;
 /// Longest message.
 pub const MESSAGE_SIZE: usize = 4096;
 /// Most threads whose registers are told at the end.
@@ -89,6 +93,8 @@ impl Status {
     pub const BROKEN: u32 = 6;
     /// It has explored for a while, or the last execution is worth telling, or nothing is left.
     pub const EXPLORED: u32 = 7;
+    /// Executions would find something of each other in this mode, but not in another one; see the message.
+    pub const OTHER_MODE: u32 = 8;
 }
 
 /// How an execution ended, as far as the model does not decide it: the value of [`Control::ending`].
@@ -109,6 +115,8 @@ impl Ending {
     pub const HANG: u32 = 5;
     /// An object was used that is not one: [`Control::address`] says where, the message what.
     pub const INVALID_OBJECT: u32 = 6;
+    /// A child process waits for a lock that nobody can release: [`Control::address`] says where it is.
+    pub const CHILD_DEADLOCK: u32 = 7;
 }
 
 /// What the runtime is to do: the value of [`Control::job`].
@@ -121,6 +129,19 @@ impl Job {
     pub const EXPLORE: u32 = 1;
     /// The same with a fragment of the search, and tell what has become of it.
     pub const FRAGMENT: u32 = 2;
+}
+
+/// What is done with the classes of executions: the value of [`Control::recognise`].
+pub struct Recognise;
+
+impl Recognise {
+    /// Nothing.
+    pub const NO: u32 = 0;
+    /// Their fingerprints are told.
+    pub const NOTE: u32 = 1;
+    /// They are compared with those that were told, and one that is not among them is worth telling. The strategy is to draw samples with
+    /// all samplers.
+    pub const COMPARE: u32 = 2;
 }
 
 /// Who decides behind the forced decisions: the value of [`Control::policy`].
@@ -185,12 +206,23 @@ pub struct Control {
     pub most: AtomicU64,
     /// Most time of this turn, in microseconds.
     pub time: AtomicU64,
+    /// Set while the runtime has the turn: it shall come back with what it has, after this execution.
+    pub stop: AtomicU32,
     /// Whether to estimate how much there is: 0 no, 1 in passing, 2 as well as can be.
     pub forecast: AtomicU32,
     /// Executions of the search before this turn.
     pub before: AtomicU64,
     /// The exit status that is not worth telling.
     pub expected_status: AtomicI32,
+
+    /// What to do with classes: [`Recognise`].
+    pub recognise: AtomicU32,
+    /// How many fingerprints of classes there are.
+    pub class_count: AtomicU32,
+    /// How many low bits are zero in all of them; others are left out.
+    pub class_bits: AtomicU32,
+    /// Whether the last execution is worth telling because its class is none of those.
+    pub unexplored: AtomicU32,
 
     /// Executions of this turn.
     pub executions: AtomicU64,
@@ -253,6 +285,18 @@ pub struct Control {
     pub livelock_rounds: AtomicU32,
     /// Most steps.
     pub max_steps: AtomicU64,
+    /// Bits of what the program has done that the model does not know: [`crate::Unmodelled`].
+    pub unmodelled: AtomicU64,
+    /// Whether a debugger may look on, who would take instructions that are led one by one for its own.
+    pub debugged: AtomicU32,
+    /// A child process that waits for ever: its real number.
+    pub stuck_child: AtomicI32,
+    /// Child processes that an execution made, at most.
+    pub children: AtomicU32,
+    /// Whether the program has made or changed something that executions at the same time share: files, ports, named objects.
+    pub named: AtomicU32,
+    /// Whether what goes to standard output and standard error is compared, so that its order counts.
+    pub compare_output: AtomicU32,
 
     /// Bytes of names and other knowledge; read when the runtime starts.
     pub names_length: AtomicU32,

@@ -61,6 +61,16 @@ pub enum Event {
         /// The number it got.
         set: ObjectId,
     },
+    /// The members that were told are those of a set that is known by what is in it.
+    Members {
+        /// The set.
+        set: ObjectId,
+    },
+    /// Something has become known that earlier executions did not know of, and that changes which steps depend on each other.
+    Lesson {
+        /// What it is.
+        lesson: u64,
+    },
     /// The word of an object, as the kernel or the memory has it.
     Value {
         /// The object.

@@ -8,7 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ordain_explore::Plan;
 use ordain_model::names::Birth;
-use ordain_model::{Arbiter, End, Mark, ObjectId, Operation, Options, Site, ThreadId, Transition};
+use ordain_model::{Arbiter, End, Mark, ObjectId, ObjectKind, Operation, Options, Site, ThreadId, Transition};
 
 /// Who decides what happens.
 pub enum Lead<'a, 'b> {
@@ -213,6 +213,15 @@ impl Follower {
                     return wrong("a poll set has another name");
                 }
             }
+            Event::Members { set } => {
+                let members = core::mem::take(&mut self.members);
+                let names = self.arbiter.names();
+                if set.index() >= names.object_count() || names.kind(set) != ObjectKind::Poll {
+                    return wrong("a set of objects is unknown");
+                }
+                self.arbiter.set_members(set, &members);
+            }
+            Event::Lesson { lesson } => self.arbiter.learn(Site(lesson)),
             Event::Value { object, value } => {
                 if object.index() >= self.arbiter.execution().state.object_count() {
                     return wrong("an object is unknown");
@@ -284,9 +293,11 @@ impl Follower {
                 }
             },
             Some((_, true)) => self.arbiter.finish_with(End::Complete),
-            // It ended the program in the middle of something, unless it did so in a step of its own.
-            Some((_, false)) if self.arbiter.alive().is_empty() => self.arbiter.finish_with(End::Complete),
-            Some((_, false)) => self.arbiter.end_abruptly(),
+            // A thread that crashes does so in a step, unless it is alone.
+            Some((thread, false)) if self.arbiter.alive().is_empty() || self.arbiter.is_alone(thread) => {
+                self.arbiter.finish_with(End::Complete);
+            }
+            Some((_, false)) => self.arbiter.lose_program(),
         }
         Ok(())
     }

@@ -10,14 +10,18 @@ extern crate alloc;
 mod control;
 mod event;
 mod follow;
+mod syscalls;
+mod unmodelled;
 
 pub use control::{
-    Control, Ending, FRAGMENT_OFFSET, FRAGMENT_SIZE, INPUTS_OFFSET, INPUTS_SIZE, Job, LOG_OFFSET, LOG_SIZE,
-    MESSAGE_SIZE, MOST_PREFIX, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Policy, SHARED_SIZE, Status,
-    ThreadRecord, Turn, VERSION,
+    CLASSES_OFFSET, Control, Ending, FRAGMENT_OFFSET, FRAGMENT_SIZE, INPUTS_OFFSET, INPUTS_SIZE, Job, LOG_OFFSET,
+    LOG_SIZE, MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET,
+    Policy, Recognise, SHARED_SIZE, Status, ThreadRecord, Turn, VERSION,
 };
 pub use event::{Departure, Event, Known, Log, Piece};
 pub use follow::{Contradiction, Follower, Lead};
+pub use syscalls::{Class, SYSTEM_CALLS, system_call};
+pub use unmodelled::Unmodelled;
 
 /// The descriptor under which the program finds the shared memory.
 pub const SHARED_FD: i32 = 1000;

@@ -36,6 +36,8 @@ const SAMPLED: u64 = 1024;
 /// Time between estimates of how much there is, and how often one's own time it is at least.
 const FORESEEN: Duration = Duration::from_secs(1);
 const SHARE: u32 = 25;
+/// How long the last estimate may take, which is made when the time is over.
+const MOMENT: Duration = Duration::from_millis(300);
 /// More findings than this are counted, not kept.
 const MOST_FINDINGS: usize = 100;
 
@@ -404,8 +406,11 @@ impl Run<'_> {
                 if let Some(keeping) = &mut keeping {
                     self.keep(keeping, &mut *strategy, &report, (&total, elapsed(&conductor)), None);
                 }
-                let effort = Effort::beside(total.executions - foreseen.0.executions, total.steps - foreseen.0.steps);
                 let begin = Instant::now();
+                let is_late =
+                    || begin.elapsed() >= FORESEEN || max_time.is_some_and(|most| elapsed(&conductor) >= most);
+                let effort = Effort::beside(total.executions - foreseen.0.executions, total.steps - foreseen.0.steps)
+                    .until(&is_late);
                 let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
                 let forecast = forecast(&mut foresight, &mut watch, &mut *strategy, &mut total, effort, &mut report);
                 foreseen = (total, Instant::now());
@@ -446,7 +451,9 @@ impl Run<'_> {
         if exhaustive && begins && !total.exhausted && report.findings.is_empty() {
             let found = RefCell::new(None);
             let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
-            let effort = Effort::at_the_end(total.executions, total.steps);
+            let end = Instant::now() + MOMENT;
+            let is_over = || Instant::now() >= end;
+            let effort = Effort::at_the_end(total.executions, total.steps).until(&is_over);
             let mut done = total;
             forecast(&mut foresight, &mut watch, &mut *strategy, &mut done, effort, &mut report);
             if let Some(noticed) = found.into_inner() {
@@ -589,7 +596,7 @@ fn forecast(
     watch: &mut Watch<'_>,
     strategy: &mut dyn ordain_explore::Strategy,
     total: &mut Summary,
-    effort: Effort,
+    effort: Effort<'_>,
     report: &mut Report,
 ) -> Option<Estimate> {
     let found = watch.found;

@@ -1,4 +1,4 @@
-// Handlers for a quick end run, the last one first; those for an ordinary end do not.
+// Handlers for a quick end run, the last one first, also those of constructors; those for an ordinary end do not.
 
 #include <pthread.h>
 #include <stdio.h>
@@ -24,6 +24,9 @@ static void *work(void *unused) {
     pthread_mutex_unlock(&lock);
     return unused;
 }
+
+static void earliest(void) { say("0"); }
+__attribute__((constructor)) static void begin(void) { at_quick_exit(earliest); }
 
 int main(void) {
     pthread_t thread;

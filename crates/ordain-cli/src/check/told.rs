@@ -96,6 +96,9 @@ fn explored(check: &Check, report: &Report) -> String {
     if check.options.kind_time {
         text.push_str("; in kind time, where waits expire only when nothing else can happen");
     }
+    if report.cross_checked > 0 {
+        let _ = write!(text, "; cross-checked by {} sampled executions", terminal::large(report.cross_checked));
+    }
     text
 }
 

@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::progress::{Live, large, time};
 use crate::{Outcome, json, look, output, replay_line};
 use ordain_cluster::{Cluster, Ending, Finding, RunId, View};
-use ordain_native::{Check, LEVEL};
+use ordain_native::{ASSUMPTION, Check, LEVEL};
 use ordain_report::terminal::{self, Next};
 use ordain_report::{Estimate, Run, Story, Verdict, Workers, store};
 use std::fmt::Write as _;
@@ -209,7 +209,7 @@ fn record_of(run: &RunId, about: &About, outcome: &ordain_cluster::Outcome, foun
             Verdict::NoFinding,
             format!("no finding at level {LEVEL}: almost nothing was visible, so almost nothing was explored"),
         ),
-        ([], true) => (Verdict::Verified, format!("verified at level {LEVEL}: holds if the program has no data races")),
+        ([], true) => (Verdict::Verified, format!("verified at level {LEVEL}: {ASSUMPTION}")),
         ([], false) => (
             Verdict::NoFinding,
             match estimate {
@@ -221,6 +221,9 @@ fn record_of(run: &RunId, about: &About, outcome: &ordain_cluster::Outcome, foun
         (several, _) => (Verdict::Finding, format!("finding: {} different ones", several.len())),
     };
     let mut notes = vec![division(run, progress)];
+    if verdict == Verdict::Verified && about.test.is_none() {
+        notes.push("the verdict was not cross-checked by samples, which a check without --cluster does".to_owned());
+    }
     if let Some(test) = &about.test {
         notes.push(format!("explored is the first check that the test `{test}` makes"));
     }

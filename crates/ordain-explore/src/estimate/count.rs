@@ -10,11 +10,11 @@
 //! the others raised so that the expected sum stays the same (the idea of stratified sampling of search trees: Knuth,
 //! Chen). If that never happens, the number is exact for the sketch.
 
-use super::Path;
 use super::course::Course;
 use super::numbers::{add_logs, exp, ln};
 use super::promise::{Lineage, NOBODY, Promise, kind};
 use super::sketch::{Past, Place, Seen, Sketch, is_blind};
+use super::{Effort, Path};
 use crate::hash::{Map, mix};
 use crate::plan::Planned;
 use crate::rng::Rng;
@@ -22,6 +22,9 @@ use crate::wakeup::Sleeper;
 use alloc::vec::Vec;
 use ordain_model::{Access, Footprint, Moment, Operation, Outcome, ThreadId, Transition, dependent};
 use smallvec::SmallVec;
+
+/// States between two questions whether it is over.
+const ASKED: u64 = 64;
 
 /// A live thread in an imagined state.
 #[derive(Clone, Copy)]
@@ -101,6 +104,10 @@ pub(super) struct Counter<'a> {
     /// States looked at, and how many may be.
     pub(super) work: u64,
     limit: u64,
+    effort: Effort<'a>,
+    /// States after which it is asked again whether it is over.
+    ask: u64,
+    is_over: bool,
     /// The groups of each depth, counted from the first source.
     generations: Vec<Map<Group>>,
     expected: SmallVec<[(u32, f64); 2]>,
@@ -114,6 +121,7 @@ impl<'a> Counter<'a> {
         rng: Rng,
         promise: &'a Promise,
         limit: u64,
+        effort: Effort<'a>,
     ) -> Self {
         sketch.look_ahead();
         Self {
@@ -127,6 +135,9 @@ impl<'a> Counter<'a> {
             exact: true,
             work: 0,
             limit,
+            effort,
+            ask: 0,
+            is_over: false,
             generations: Vec::new(),
             expected: SmallVec::new(),
         }
@@ -150,16 +161,25 @@ impl<'a> Counter<'a> {
             self.thin_out(&mut groups);
             for (_, group) in &groups {
                 self.branch(group, depth);
-                if self.work > self.limit {
+                if self.is_spent() {
                     break;
                 }
             }
-            if self.work > self.limit {
+            if self.is_spent() {
                 break;
             }
             depth += 1;
         }
-        Count { log: self.total, exact: self.exact, finished: self.work <= self.limit }
+        Count { log: self.total, exact: self.exact, finished: !self.is_spent() }
+    }
+
+    /// Whether nothing more may be looked at.
+    fn is_spent(&mut self) -> bool {
+        if self.work >= self.ask {
+            self.ask = self.work + ASKED;
+            self.is_over |= self.effort.is_over();
+        }
+        self.is_over || self.work > self.limit
     }
 
     /// Drops groups at random if there are too many.
@@ -222,6 +242,9 @@ impl<'a> Counter<'a> {
         group.threads.push(Thread::new(ThreadId::MAIN, place));
         self.announce_known(&mut group, path.prefix, 0);
         for (depth, sleep) in path.sleep.iter().enumerate() {
+            if self.is_spent() {
+                return;
+            }
             self.sketch.imagined.save(&mut group.moment);
             let mut source = group.clone();
             source.sleep = sleep.iter().cloned().collect();
@@ -304,7 +327,7 @@ impl<'a> Counter<'a> {
                     group.threads.insert(at, Thread::new(child, place));
                 }
             }
-            Operation::End => group.threads.clear(),
+            Operation::End | Operation::Crash => group.threads.clear(),
             _ => {}
         }
         Some(seen)
@@ -356,7 +379,7 @@ impl<'a> Counter<'a> {
     /// Whether a step can be taken before all others without losing a class.
     fn is_alone(&self, thread: ThreadId, op: &Operation, footprint: &[Access], group: &Group) -> bool {
         let free = match *op {
-            Operation::Spawn { .. } | Operation::Sleep | Operation::Yield => true,
+            Operation::Spawn { .. } | Operation::Start | Operation::Sleep | Operation::Yield => true,
             // Whoever waits for it cannot go on before.
             Operation::Unlock { lock } | Operation::ReadUnlock { lock } | Operation::WriteUnlock { lock } => {
                 self.sketch.is_only_waited_for(lock)
@@ -391,6 +414,9 @@ impl<'a> Counter<'a> {
         let limit = self.sketch.longest * 3 / 2 + 16;
         loop {
             self.work += 1;
+            if self.is_spent() {
+                return;
+            }
             let mut enabled = self.enabled(&group);
             if depth > limit {
                 self.exact = false;

@@ -67,23 +67,39 @@ pub struct Estimate {
 }
 
 /// How much a forecast may cost.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
+#[derive(Clone, Copy)]
+pub struct Effort<'a> {
     /// Executions in random orders.
     pub probes: u64,
     /// Imagined states to look at.
     pub work: u64,
+    /// Whether it is over before that: asked now and then.
+    is_over: &'a dyn Fn() -> bool,
 }
 
-impl Effort {
+impl<'a> Effort<'a> {
     /// A few hundredths of what the search has cost since the last forecast, but not so little that it is worth nothing.
     pub fn beside(executions: u64, steps: u64) -> Self {
-        Self { probes: (executions / 16).min(64), work: (steps / 96).clamp(20_000, 300_000) }
+        Self { probes: (executions / 16).min(64), ..Self::of((steps / 96).clamp(20_000, 300_000)) }
     }
 
     /// For the last word on a search: it may cost more.
     pub fn at_the_end(executions: u64, steps: u64) -> Self {
-        Self { probes: (executions / 8).min(200), work: (steps / 16).clamp(5_000, 600_000) }
+        Self { probes: (executions / 8).min(200), ..Self::of((steps / 16).clamp(5_000, 600_000)) }
+    }
+
+    /// So many imagined states, and no executions.
+    pub fn of(work: u64) -> Self {
+        Self { probes: 0, work, is_over: &|| false }
+    }
+
+    /// The same, until somebody says that it is over.
+    pub fn until(self, is_over: &'a dyn Fn() -> bool) -> Self {
+        Self { is_over, ..self }
+    }
+
+    fn is_over(&self) -> bool {
+        (self.is_over)()
     }
 }
 
@@ -180,7 +196,7 @@ impl Foresight {
         target: &mut T,
         strategy: &mut dyn Strategy,
         executions: u64,
-        effort: Effort,
+        effort: Effort<'_>,
         look: &mut dyn FnMut(&mut T) -> ControlFlow<()>,
     ) -> Forecast {
         if strategy.path().is_none() {
@@ -188,10 +204,11 @@ impl Foresight {
         }
         self.learn(target.execution());
         let (mut learned, mut broken) = (false, false);
-        self.probe(target, effort.probes, &mut |target| {
+        let probes = if effort.is_over() { 0 } else { effort.probes };
+        self.probe(target, probes, &mut |target| {
             learned = target.execution().learned;
             broken = look(target).is_break();
-            if learned || broken { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if learned || broken || effort.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         if learned {
             // What was explored rests on an assumption about a loop that is now known to be wrong.
@@ -202,12 +219,13 @@ impl Foresight {
         if broken {
             return Forecast::Broken;
         }
-        Forecast::Estimate(self.estimate(strategy, executions, effort.work))
+        Forecast::Estimate(self.estimate(strategy, executions, effort))
     }
 
-    /// Estimates how many executions a search makes in all that has made `executions` so far, by looking at about `work` imagined states.
-    /// `None` if the strategy cannot tell where it is, or executions are too long.
-    pub fn estimate(&mut self, strategy: &dyn Strategy, executions: u64, work: u64) -> Option<Estimate> {
+    /// Estimates how many executions a search makes in all that has made `executions` so far, by looking at imagined states. `None` if the
+    /// strategy cannot tell where it is, executions are too long, or it is over too soon.
+    pub fn estimate(&mut self, strategy: &dyn Strategy, executions: u64, effort: Effort<'_>) -> Option<Estimate> {
+        let work = effort.work;
         let path = strategy.path()?;
         let longest = self.sketch.longest;
         if longest > LONGEST || longest == 0 {
@@ -225,13 +243,19 @@ impl Foresight {
         let mut spent = 0;
         // The first are made before it is known what groups promise. While they differ and there is time, later ones take their place.
         while logs.len() < replicas || spent < work && differ(&logs[logs.len() - replicas..]) {
+            if effort.is_over() {
+                break;
+            }
             self.counts += 1;
             let rng = Rng::new(0x0e57_1a7e, self.counts);
             let limit = if most > fitting { each } else { 4 * each };
-            let mut counter = Counter::new(&mut self.sketch, path.reduces, most, rng, &self.promise, limit);
+            let mut counter = Counter::new(&mut self.sketch, path.reduces, most, rng, &self.promise, limit, effort);
             let count = counter.count(&path);
             spent += counter.work;
             let lineage = counter.lineage;
+            if !count.finished && effort.is_over() {
+                break;
+            }
             if !count.finished {
                 // Too much for what may be spent.
                 most = if most > fitting { fitting } else { most / 4 };
@@ -245,6 +269,9 @@ impl Foresight {
                 break;
             }
             self.promise.learn(&lineage);
+        }
+        if logs.is_empty() {
+            return None;
         }
         let settled = logs.len().saturating_sub(replicas);
         Some(self.conclude(&logs[settled..], done))

@@ -116,6 +116,7 @@ pub(super) fn is_blind(op: &Operation) -> bool {
             | Operation::Post { .. }
             | Operation::Unpark { .. }
             | Operation::Spawn { .. }
+            | Operation::Start
             | Operation::Yield
             | Operation::Sleep
     )
@@ -269,7 +270,7 @@ impl Sketch {
                 self.announce(place, pending.thread, &pending.op, Site::default());
             }
         }
-        if execution.abrupt
+        if execution.lost
             && let Some(last) = execution.steps.last()
         {
             let place = self.at[last.thread.index()];
@@ -313,7 +314,7 @@ impl Sketch {
             if let Some(object) = op.object() {
                 touched.add(Access::write(object));
             }
-            if *op == Operation::End {
+            if op.ends_program() {
                 touched.add(Access::EVERYTHING);
             }
             location.alternatives.push(Alternative {
@@ -426,6 +427,7 @@ impl Sketch {
         if let Operation::QueueWait { queue, .. }
         | Operation::FutexWait { queue, .. }
         | Operation::Notify { queue, .. }
+        | Operation::DestroyQueue { queue }
         | Operation::Woken { queue, .. } = *op
         {
             self.queues[queue.index()] = true;

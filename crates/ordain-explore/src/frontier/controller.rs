@@ -143,6 +143,16 @@ impl Controller {
         self.lexicon.names().births(from).collect()
     }
 
+    /// Nothing is explored yet, and these long loops are known.
+    pub fn know_loops(&mut self, loops: &[Site]) {
+        self.frontier.know_loops(loops);
+    }
+
+    /// The long loops that are known.
+    pub fn loops(&self) -> &[Site] {
+        self.frontier.loops()
+    }
+
     /// What was done in all results that count.
     pub fn total(&self) -> Summary {
         Summary { exhausted: self.is_finished(), ..self.total }

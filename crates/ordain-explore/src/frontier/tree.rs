@@ -353,6 +353,16 @@ impl Frontier {
         Some(Assignment { lease, fragment, loops: self.loops.clone() })
     }
 
+    /// Nothing is explored yet, and these long loops are known.
+    pub(super) fn know_loops(&mut self, loops: &[Site]) {
+        self.loops = loops.to_vec();
+    }
+
+    /// The long loops that are known.
+    pub(super) fn loops(&self) -> &[Site] {
+        &self.loops
+    }
+
     /// The first leaves that wait, in order.
     fn collect(&self, most: usize) -> Vec<u32> {
         let mut leaves = Vec::new();

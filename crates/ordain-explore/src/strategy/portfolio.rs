@@ -2,7 +2,7 @@
 //!
 //! Every second execution is the optimal search's; the others go round the samplers. It ends when the optimal search does.
 
-use super::{Optimal, Pct, Pos, Random, Urw};
+use super::{Mixed, Optimal};
 use crate::estimate::Path;
 #[cfg(feature = "std")]
 use crate::frontier::Line;
@@ -15,46 +15,21 @@ use ordain_model::{Execution, Transition};
 /// Optimal search interleaved with sampling.
 pub struct Portfolio {
     optimal: Optimal,
-    pos: Pos,
-    pct2: Pct,
-    pct3: Pct,
-    urw: Urw,
-    random: Random,
+    samplers: Mixed,
     seed: u64,
     /// Executions since the search began.
-    turn: usize,
-    /// Those of the samplers.
-    samples: u64,
+    turn: u64,
 }
-
-/// The turns; the optimal search has every second.
-const ROUND: usize = 10;
 
 impl Portfolio {
     /// A portfolio whose samplers use this seed.
     pub fn new(seed: u64) -> Self {
-        Self {
-            optimal: Optimal::default(),
-            pos: Pos::new(seed),
-            pct2: Pct::new(seed, 2),
-            pct3: Pct::new(seed ^ 1, 3),
-            urw: Urw::new(seed),
-            random: Random::new(seed),
-            seed,
-            turn: 0,
-            samples: 0,
-        }
+        Self { optimal: Optimal::default(), samplers: Mixed::new(seed), seed, turn: 0 }
     }
 
+    /// The optimal search has every second turn.
     fn current(&mut self) -> &mut dyn Strategy {
-        match self.turn % ROUND {
-            1 => &mut self.pos,
-            3 => &mut self.pct2,
-            5 => &mut self.urw,
-            7 => &mut self.pct3,
-            9 => &mut self.random,
-            _ => &mut self.optimal,
-        }
+        if self.turn.is_multiple_of(2) { &mut self.optimal } else { &mut self.samplers }
     }
 }
 
@@ -68,12 +43,11 @@ impl Strategy for Portfolio {
 
     fn learn(&mut self, execution: &Execution) {
         self.current().learn(execution);
-        self.samples += u64::from(!self.turn.is_multiple_of(2));
         self.turn += 1;
     }
 
     fn path(&self) -> Option<Path<'_>> {
-        Some(Path { samples: self.samples, ..self.optimal.path()? })
+        Some(Path { samples: self.samplers.drawn(), ..self.optimal.path()? })
     }
 
     fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
@@ -86,7 +60,7 @@ impl Strategy for Portfolio {
 
     fn restart(&mut self) {
         self.optimal.restart();
-        self.samples = 0;
+        self.samplers.begin_round();
         self.turn = 0;
     }
 
@@ -114,6 +88,6 @@ impl Divisible for Portfolio {
         let optimal = core::mem::take(&mut self.optimal);
         let samples = executions / 2;
         let seed = self.seed.wrapping_add(samples.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        *self = Self { optimal, seed: self.seed, turn: executions as usize, samples, ..Self::new(seed) };
+        *self = Self { optimal, samplers: Mixed::new(seed).after(samples), seed: self.seed, turn: executions };
     }
 }

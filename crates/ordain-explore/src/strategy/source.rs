@@ -25,8 +25,9 @@ pub(super) fn is_initial(sequence: &Sequence<'_>, item: usize, trace: &Trace) ->
             sequence.events[..item].iter().all(|&other| !trace.happens_before(other as usize, event as usize))
         }
         None => (0..item).all(|i| {
-            let (other, footprint) = sequence.item(i);
-            other.thread != sequence.last.thread && !dependent(footprint, sequence.last_footprint)
+            let ((other, footprint), thread) = (sequence.item(i), sequence.last.thread);
+            let spawns = matches!(sequence.op(i), Operation::Spawn { child } if child == thread);
+            other.thread != thread && !spawns && !dependent(footprint, sequence.last_footprint)
         }),
     }
 }

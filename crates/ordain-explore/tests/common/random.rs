@@ -4,16 +4,20 @@ use super::{CELLS, I, Opts, Program};
 use ordain_model::{Wait, mutex_kind};
 
 /// A small generator of random numbers, so that a program is known by its seed.
-pub struct Dice(u64);
+pub struct Dice {
+    state: u64,
+    /// Whether programs are about few objects, and wait in all ways alike.
+    focused: bool,
+}
 
 impl Dice {
     pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1)
+        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1, focused: false }
     }
 
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
@@ -28,7 +32,7 @@ impl Dice {
     }
 
     fn wait(&mut self) -> Wait {
-        match self.below(8) {
+        match self.below(if self.focused { 4 } else { 8 }) {
             0 => Wait::Try,
             1 => Wait::Timed,
             2 => Wait::Interruptible,
@@ -64,9 +68,12 @@ enum Topic {
     Choice,
     Spin,
     Outside,
+    Cancel,
+    Signal,
+    Crash,
 }
 
-const TOPICS: [Topic; 14] = [
+const TOPICS: [Topic; 17] = [
     Topic::Memory,
     Topic::Mutex,
     Topic::RwLock,
@@ -81,11 +88,18 @@ const TOPICS: [Topic; 14] = [
     Topic::Choice,
     Topic::Spin,
     Topic::Outside,
+    Topic::Cancel,
+    Topic::Signal,
+    Topic::Crash,
 ];
 
 fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, out: &mut Vec<I>) {
-    let two = dice.below(2);
-    let cell = dice.below(CELLS);
+    if dice.focused && dice.chance(15) {
+        out.push(I::Interrupt(dice.below(threads)));
+    }
+    let one = dice.focused && dice.chance(80);
+    let two = if one { 0 } else { dice.below(2) };
+    let cell = if one { 0 } else { dice.below(CELLS) };
     // Only what waits for something from outside, for a thread or for a semaphore can be interrupted.
     let any = dice.wait();
     let wait = if any == Wait::Interruptible { Wait::Block } else { any };
@@ -104,11 +118,19 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
                 1 => out.push(I::Lock(1 - two, dice.lock_wait())),
                 _ => {}
             }
-            if dice.chance(90) {
+            if dice.chance(10) {
+                out.push(I::MakeConsistent(two));
+            }
+            if dice.chance(if dice.focused { 60 } else { 90 }) {
                 out.push(I::Unlock(two));
             }
             if dice.chance(60) {
                 out.push(I::Unlock(1 - two));
+            }
+            match dice.below(20) {
+                0 => out.push(I::Destroy(two)),
+                1 => out.push(I::FreeMutex(two)),
+                _ => {}
             }
         }
         Topic::RwLock => {
@@ -126,13 +148,16 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
                 out.push(I::Release(1 - two));
             }
         }
-        Topic::Condvar => match dice.below(3) {
-            0 => {
+        Topic::Condvar => match dice.below(if dice.focused { 11 } else { 8 }) {
+            0..=2 => {
                 out.push(I::Lock(two, Wait::Block));
                 out.push(I::CondWait(cell, two, wait));
                 out.push(I::Unlock(two));
             }
-            1 => out.push(I::Notify(cell, if dice.chance(60) { 1 } else { u32::MAX })),
+            3 | 4 => out.push(I::Notify(cell, if dice.chance(60) { 1 } else { u32::MAX })),
+            5 => out.push(I::DestroyCond(cell)),
+            8 | 9 => out.extend([I::Lock(two, Wait::Try), I::Unlock(two)]),
+            10 => out.push(I::Interrupt(dice.below(threads))),
             _ => {
                 out.push(I::Lock(two, Wait::Block));
                 out.push(I::Notify(cell, 1));
@@ -144,7 +169,11 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
         }
         Topic::Barrier => out.push(I::Barrier(two)),
         Topic::Once => {
-            out.push(if dice.chance(70) { I::Once(two) } else { I::OnceCheck(two) });
+            out.push(match dice.below(10) {
+                0..=4 => I::Once(two),
+                5 | 6 => I::OnceFail(two),
+                _ => I::OnceCheck(two),
+            });
         }
         Topic::Channel => {
             let channel = dice.below(channels);
@@ -166,9 +195,12 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             4 => I::Store(cell, dice.below(2) as u64),
             _ => I::FutexWake(cell, u32::MAX),
         }),
-        Topic::Threads => out.push(match dice.below(3) {
-            0 => I::IsFinished(dice.below(threads)),
-            1 => I::Join(dice.below(threads), any),
+        Topic::Threads => out.push(match dice.below(9) {
+            0 | 1 => I::IsFinished(dice.below(threads)),
+            2..=4 => I::Join(dice.below(threads), any),
+            5 => I::Detach(dice.below(threads)),
+            6 => I::Spawn(dice.below(threads)),
+            7 => I::Start,
             _ => I::Yield,
         }),
         Topic::Choice => out.push(match dice.below(4) {
@@ -186,6 +218,40 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             7 => I::TakeInterrupt,
             _ => I::End,
         }),
+        Topic::Cancel => match dice.below(8) {
+            0..=2 => out.push(I::Cancel(dice.below(threads))),
+            3 => out.push(I::TestCancel),
+            4 => out.push(I::SetCancel(dice.chance(50))),
+            5 => out.push(I::Acquire(two, any)),
+            6 => out.push(I::Lock(two, if dice.chance(30) { Wait::Interruptible } else { Wait::Block })),
+            _ => {
+                let wait = if dice.chance(60) { Wait::Interruptible } else { Wait::Timed };
+                out.extend([I::Lock(two, Wait::Block), I::CondWait(cell, two, wait), I::Unlock(two)]);
+                if dice.chance(50) {
+                    out.push(I::Notify(cell, 1));
+                }
+            }
+        },
+        Topic::Signal => out.push(match dice.below(9) {
+            0 | 1 => I::Kill(dice.below(threads), 1 + two as u32),
+            2 | 3 => I::KillAny(1 + two as u32),
+            4 | 5 => I::Block(dice.below(4) as u64),
+            6 => I::Ignore(dice.below(3) as u64),
+            7 => I::Sleep,
+            _ => I::TakeSignal(1 + dice.below(3) as u64, any),
+        }),
+        // What comes of a step decides whether the thread crashes.
+        Topic::Crash => {
+            let topic = if dice.chance(30) { Topic::Choice } else { TOPICS[dice.below(TOPICS.len() - 1)] };
+            instruction(dice, topic, threads, channels, out);
+            match dice.below(4) {
+                0 => out.push(I::SkipIfOdd(1)),
+                1 => out.push(I::SkipIfFailed(1)),
+                2 => out.push(I::SkipUnlessFailed(1)),
+                _ => {}
+            }
+            out.push(if dice.chance(80) { I::Crash } else { I::End });
+        }
         Topic::Spin => match dice.below(12) {
             10 => out.push(I::BusyUntilSet(0)),
             11 => out.push(I::BusyLoop(cell, 2 + dice.below(2))),
@@ -193,7 +259,7 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             0 => out.push(I::SpinUntilSet(cell)),
             1 => out.push(I::BareSpin(cell)),
             2 => out.extend([I::RetryLock(two), I::Unlock(two)]),
-            3 => out.push(I::RetryReceive(dice.below(2))),
+            3 => out.push(I::RetryReceive(dice.below(channels.min(2)))),
             4 => out.extend([I::Lock(two, Wait::Block), I::RetryWait(cell, two), I::Unlock(two)]),
             5 => out.push(I::Notify(cell, 1)),
             6 => out.push(I::Send(0, Wait::Block)),
@@ -204,10 +270,23 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
 
 /// The program of a seed.
 pub fn program(seed: u64) -> Program {
-    let mut dice = Dice::new(seed);
+    make(Dice::new(seed))
+}
+
+/// The program of a seed, about one or two primitives and few objects.
+pub fn focused_program(seed: u64) -> Program {
+    make(Dice { focused: true, ..Dice::new(seed) })
+}
+
+fn make(mut dice: Dice) -> Program {
     let threads = 2 + dice.below(3);
-    let channels = vec![u64::MAX, 1 + dice.below(2) as u64, 0];
-    let topics: Vec<Topic> = (0..1 + dice.below(3)).map(|_| TOPICS[dice.below(TOPICS.len())]).collect();
+    let mut channels = vec![u64::MAX, 1 + dice.below(2) as u64, 0];
+    if dice.focused {
+        let kind = dice.below(3);
+        channels = vec![channels[kind]];
+    }
+    let most = if dice.focused { 2 } else { 3 };
+    let topics: Vec<Topic> = (0..1 + dice.below(most)).map(|_| TOPICS[dice.below(TOPICS.len())]).collect();
     let longest = if threads == 2 { 5 } else { 3 };
     let mut bodies = Vec::new();
     for _ in 0..threads {
@@ -222,19 +301,33 @@ pub fn program(seed: u64) -> Program {
     let mut busy = bodies.iter_mut().flatten().filter(|i| matches!(i, I::BusyUntilSet(_)));
     busy.next();
     busy.for_each(|i| *i = I::Yield);
+    if dice.focused && dice.chance(50) {
+        // So that there may be no sender left.
+        bodies.iter_mut().for_each(|body| body.push(I::DropSender(0)));
+    }
     // Main mostly only spawns, so that there is room for interleaving among the others.
     if dice.chance(60) {
         bodies.insert(0, Vec::new());
         bodies.truncate(4);
     }
+    // Some threads are spawned by others than main.
+    for thread in 2..bodies.len() {
+        if dice.chance(20) {
+            let spawner = 1 + dice.below(thread - 1);
+            let place = dice.below(bodies[spawner].len() + 1);
+            bodies[spawner].insert(place, I::Spawn(thread));
+        }
+    }
     let kinds = [mutex_kind::NORMAL, mutex_kind::RECURSIVE, mutex_kind::ERROR_CHECKING, mutex_kind::ROBUST];
-    let kind = |dice: &mut Dice| if dice.chance(70) { kinds[0] } else { kinds[dice.below(4)] };
+    let kind =
+        |dice: &mut Dice| if dice.chance(if dice.focused { 25 } else { 70 }) { kinds[0] } else { kinds[dice.below(4)] };
     Program {
         threads: bodies,
         channels,
         barrier: 1 + dice.below(3) as u64,
         semaphore: dice.below(3) as u64,
         mutexes: vec![kind(&mut dice), kind(&mut dice)],
+        prefers_writers: dice.chance(50),
         options: Opts { spurious: dice.chance(10), kind_time: dice.chance(10) },
     }
 }

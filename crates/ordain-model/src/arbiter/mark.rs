@@ -20,6 +20,8 @@ pub struct Mark {
     plain: usize,
     watching: usize,
     lists: usize,
+    /// How many threads were expected to take signals.
+    expected: usize,
     spin_held: bool,
     spawned_by: Vec<u32>,
     words: Vec<u64>,
@@ -33,6 +35,8 @@ pub struct Mark {
     holds: Vec<Hold>,
     threads: Vec<Thread>,
     alive: Vec<ThreadId>,
+    spawned: u32,
+    crashed: Option<ThreadId>,
 }
 
 impl Mark {
@@ -45,10 +49,10 @@ impl Mark {
 impl Thread {
     /// Becomes equal to another one, in the memory that it has.
     fn copy_from(&mut self, other: &Self) {
-        let Self { pending, idle, children, objects, time, patience } = other;
+        let Self { pending, idle, children, objects, time, patience, joined } = other;
         self.idle.copy_from(idle);
         (self.pending, self.children, self.objects) = (*pending, *children, *objects);
-        (self.time, self.patience) = (*time, *patience);
+        (self.time, self.patience, self.joined) = (*time, *patience, *joined);
     }
 }
 
@@ -62,6 +66,7 @@ impl Arbiter {
         mark.plain = execution.plain.len();
         mark.watching = execution.watching.len();
         mark.lists = execution.state.fixed.lists.len();
+        mark.expected = execution.state.fixed.threads.len();
         mark.spin_held = execution.spin_held;
         mark.spawned_by.clone_from(&execution.spawned_by);
         mark.words.clone_from(&execution.state.words);
@@ -78,6 +83,7 @@ impl Arbiter {
             to.copy_from(from);
         }
         mark.alive.clone_from(&self.alive);
+        (mark.spawned, mark.crashed) = (self.spawned, self.crashed);
     }
 
     /// Goes back to a state of the present execution, or of the last one.
@@ -91,9 +97,10 @@ impl Arbiter {
         execution.watching.truncate(mark.watching);
         execution.pending.clear();
         execution.end = End::Running;
-        (execution.learned, execution.abrupt, execution.spin_held) = (false, false, mark.spin_held);
+        (execution.learned, execution.lost, execution.spin_held) = (false, false, mark.spin_held);
         execution.spawned_by.clone_from(&mark.spawned_by);
         execution.state.fixed.lists.truncate(mark.lists);
+        execution.state.fixed.threads.truncate(mark.expected);
         // What came to be later comes to be again, and is initialised then.
         let objects = mark.words.len();
         execution.state.words[..objects].copy_from_slice(&mark.words);
@@ -109,5 +116,6 @@ impl Arbiter {
             to.copy_from(from);
         }
         self.alive.clone_from(&mark.alive);
+        (self.spawned, self.crashed) = (mark.spawned, mark.crashed);
     }
 }

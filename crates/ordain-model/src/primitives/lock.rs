@@ -7,7 +7,7 @@ use super::truth;
 use crate::finding::Misuse;
 use crate::names::{ObjectId, ThreadId};
 use crate::operation::Outcome;
-use crate::state::{State, View};
+use crate::state::{DESTROYED, State, View};
 
 /// Parameter bit: the owner may take it again.
 pub(crate) const RECURSIVE: u64 = 1;
@@ -34,7 +34,8 @@ enum Meets {
 
 fn meets(lock: ObjectId, thread: ThreadId, view: &impl View) -> Meets {
     let (word, param) = (view.word(lock), view.fixed().param(lock));
-    if word & BROKEN != 0 {
+    if word & (BROKEN | DESTROYED) != 0 {
+        // Whoever waits for what was destroyed goes on, and is told.
         Meets::Broken
     } else if word & OWNER == 0 {
         Meets::Free
@@ -100,13 +101,6 @@ pub(super) fn unlock(lock: ObjectId, thread: ThreadId, state: &mut State) -> (Ou
         state.release(thread, lock);
     }
     (Outcome::DONE, None)
-}
-
-/// Releases a lock whatever its depth, as waiting on a condition variable does.
-pub(super) fn release_fully(lock: ObjectId, thread: ThreadId, state: &mut State) {
-    let word = state.word(lock);
-    state.set(lock, word & !(OWNER | 0xffff << 32));
-    state.release(thread, lock);
 }
 
 pub(super) fn make_consistent(lock: ObjectId, thread: ThreadId, state: &mut State) -> (Outcome, Option<Misuse>) {

@@ -12,15 +12,18 @@ mod outside;
 mod queue;
 mod rwlock;
 mod semaphore;
+mod signal;
 mod thread;
 
 use crate::finding::Misuse;
 use crate::footprint::{Access, Footprint};
 use crate::names::{ObjectId, ThreadId};
 use crate::operation::{Operation, Outcome, Wait};
-use crate::state::{DESTROYED, State, View};
+use crate::state::{DESTROYED, FREED, State, View};
 
 pub(crate) use lock::{DEAD_OWNER, ROBUST};
+pub use outside::Member;
+pub use signal::ONCE as SIGNAL_ONCE;
 
 /// Whether `op` of `thread` gets what it asks for. Operations that never have to wait are always served.
 #[inline]
@@ -29,9 +32,11 @@ pub fn served(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
         Operation::Lock { lock, .. } => lock::served(lock, thread, view),
         Operation::ReadLock { lock, .. } => rwlock::read_served(lock, view),
         Operation::WriteLock { lock, .. } => rwlock::write_served(lock, view),
+        Operation::WriteTurn { lock, .. } => rwlock::turn_served(lock, view),
         Operation::Woken { .. } => queue::notified(thread, view),
         Operation::Acquire { semaphore, .. } => view.word(semaphore) > 0,
         Operation::OnceBegin { once, .. } => once::served(once, view),
+        Operation::DestroyQueue { queue } => queue::is_empty(queue, view),
         Operation::Send { channel, wait } => channel::send_served(channel, wait, view),
         Operation::SendTaken { channel, message, .. } => channel::taken_served(channel, message, view),
         Operation::Receive { channel, .. } => channel::receive_served(channel, view),
@@ -40,6 +45,7 @@ pub fn served(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
         Operation::Sleep => !view.fixed().kind_time,
         Operation::Await { object, mask, .. } => view.word(object) & mask != 0,
         Operation::Poll { set, .. } => outside::ready(set, view),
+        Operation::TakeSignal { signals, set, .. } => signal::is_there(signals, set, thread, view),
         _ => true,
     }
 }
@@ -47,12 +53,17 @@ pub fn served(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
 /// How many outcomes `op` can have now; none means that it is blocked.
 #[inline]
 pub fn choices(op: &Operation, thread: ThreadId, view: &impl View) -> u32 {
+    if signal::is_due(op, thread, view) {
+        return 1;
+    }
     if served(op, thread, view) {
         match *op {
             Operation::Notify { queue, count } | Operation::Requeue { queue, count, .. } => {
                 queue::alternatives(queue, count, view)
             }
             Operation::Choose { count } => count.max(1),
+            Operation::Woken { .. } => 1 + u32::from(outside::may_end_woken(op, thread, view)),
+            Operation::Signal { signals, thread, number } => signal::alternatives(signals, thread, number, view),
             _ => 1,
         }
     } else {
@@ -63,8 +74,7 @@ pub fn choices(op: &Operation, thread: ThreadId, view: &impl View) -> u32 {
                 Operation::Park { .. } => true,
                 _ => false,
             };
-        let interrupted = op.wait() == Some(Wait::Interruptible) && outside::is_interrupted(thread, view);
-        u32::from(!waits(op, view) || spurious || interrupted)
+        u32::from(!waits(op, view) || spurious || outside::breaks_off(op, thread, view))
     }
 }
 
@@ -78,15 +88,60 @@ fn waits(op: &Operation, view: &impl View) -> bool {
     }
 }
 
+/// Whether a signal keeps a thread from doing what it has announced, until it is taken.
+#[inline]
+pub fn is_signalled(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
+    signal::is_due(op, thread, view)
+}
+
 /// The footprint of `op` if it is executed now with this choice.
 pub fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
+    own_footprint(op, thread, choice, view, out);
+    #[cfg(feature = "mutate")]
+    crate::mutation::apply(op, thread, view.fixed(), out);
+}
+
+/// As [`footprint`], with the robust mutexes that a thread which ends still holds: only the present state knows them.
+pub(crate) fn present_footprint(op: &Operation, thread: ThreadId, choice: u32, state: &State, out: &mut Footprint) {
+    own_footprint(op, thread, choice, state, out);
+    if *op == Operation::Exit {
+        out.extend(state.robust(thread).map(Access::write));
+    }
+    #[cfg(feature = "mutate")]
+    crate::mutation::apply(op, thread, &state.fixed, out);
+}
+
+fn own_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
     out.clear();
-    if op.wait() == Some(Wait::Interruptible) {
+    plain_footprint(op, thread, choice, view, out);
+    if view.fixed().signals.is_none() {
+        return;
+    }
+    if signal::is_due(op, thread, view) {
+        let normal = core::mem::take(out);
+        signal::due_footprint(op, thread, &normal, view, out);
+    } else {
+        signal::footprint(op, thread, choice, view, out);
+    }
+}
+
+/// The footprint of `op` but for signals.
+fn plain_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
+    if outside::looks(op, thread, view) {
         // Who was interrupted gives up even if it could be served: the interruption came first.
         out.push(outside::look(thread, view));
     }
     match *op {
-        Operation::Spawn { .. } | Operation::Sleep | Operation::Yield | Operation::Choose { .. } => {}
+        Operation::Spawn { .. }
+        | Operation::Start
+        | Operation::Sleep
+        | Operation::Yield
+        | Operation::Choose { .. }
+        | Operation::Signal { .. }
+        | Operation::BlockSignals { .. }
+        | Operation::SetActions { .. }
+        | Operation::TakeSignal { .. }
+        | Operation::Look => {}
         Operation::Exit => out.push(Access::write(view.fixed().life(thread))),
         Operation::Detach { thread: target } => out.push(Access::write(view.fixed().life(target))),
         Operation::IsFinished { thread: target } => out.push(Access::read(view.fixed().life(target))),
@@ -96,7 +151,10 @@ pub fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View
         Operation::Lock { lock, .. } => out.push(read_or_write(lock, lock::takes(lock, thread, view))),
         Operation::Unlock { lock } | Operation::MakeConsistent { lock } => out.push(Access::write(lock)),
         Operation::ReadLock { lock, .. } | Operation::ReadUnlock { lock } => out.push(Access::read(lock)),
-        Operation::WriteLock { lock, .. } | Operation::WriteUnlock { lock } => out.push(Access::write(lock)),
+        Operation::WriteLock { lock, .. }
+        | Operation::WriteQueue { lock }
+        | Operation::WriteTurn { lock, .. }
+        | Operation::WriteUnlock { lock } => out.push(Access::write(lock)),
         Operation::QueueWait { .. }
         | Operation::FutexWait { .. }
         | Operation::Woken { .. }
@@ -126,12 +184,19 @@ pub fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View
             out.push(read_or_write(cell, view.word(cell) == expected));
         }
         Operation::Count { count, observes } => out.push(read_or_write(count, observes)),
-        Operation::Destroy { object } => out.push(Access::write(object)),
+        Operation::Destroy { object } | Operation::DestroyQueue { queue: object } | Operation::Free { object } => {
+            out.push(Access::write(object));
+        }
         Operation::Await { .. }
         | Operation::Poll { .. }
+        | Operation::Access { .. }
         | Operation::Interrupt { .. }
         | Operation::TakeInterrupt
-        | Operation::End => outside::footprint(op, thread, view, out),
+        | Operation::Cancel { .. }
+        | Operation::TestCancel
+        | Operation::SetCancel { .. }
+        | Operation::End
+        | Operation::Crash => outside::footprint(op, thread, view, out),
     }
 }
 
@@ -143,18 +208,36 @@ fn read_or_write(object: ObjectId, write: bool) -> Access {
 /// The words of no object change but of those in the footprint.
 pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut State) -> (Outcome, Option<Misuse>) {
     let done = (Outcome::DONE, None);
+    if signal::is_due(op, thread, state) {
+        return (signal::take(op, thread, state), None);
+    }
     if let Some(object) = op.object()
         && state.word(object) & DESTROYED != 0
         && may_be_destroyed(op)
     {
-        return (Outcome::DONE, Some(Misuse::UseAfterDestroy));
+        let freed = state.word(object) & FREED != 0;
+        let misuse = if freed { Misuse::UseAfterFree } else { Misuse::UseAfterDestroy };
+        // Nobody joins a queue that is not there.
+        let waits = matches!(op, Operation::QueueWait { .. } | Operation::Arrive { .. });
+        return (truth(!waits), Some(misuse));
     }
-    if op.wait() == Some(Wait::Interruptible) && outside::take_interrupt(thread, state) {
-        return (Outcome::INTERRUPTED, None);
+    if let Some(outcome) = outside::break_off(op, thread, choice, state) {
+        return (outcome, None);
     }
     match *op {
-        Operation::Spawn { .. } | Operation::Sleep | Operation::Yield | Operation::Count { .. } => done,
-        Operation::Exit => thread::exit(thread, state),
+        Operation::Spawn { child } => {
+            signal::spawn(thread, child, state);
+            done
+        }
+        Operation::Start | Operation::Look | Operation::Sleep | Operation::Yield | Operation::Count { .. } => done,
+        Operation::Exit => {
+            signal::exit(thread, state);
+            thread::exit(thread, state)
+        }
+        Operation::Signal { .. }
+        | Operation::BlockSignals { .. }
+        | Operation::SetActions { .. }
+        | Operation::TakeSignal { .. } => (signal::apply(op, thread, choice, state), None),
         Operation::Join { thread: target, .. } => thread::join(target, state),
         Operation::IsFinished { thread: target } => (truth(thread::ended(target, state)), None),
         Operation::Detach { thread: target } => thread::detach(target, state),
@@ -163,6 +246,8 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         Operation::MakeConsistent { lock } => lock::make_consistent(lock, thread, state),
         Operation::ReadLock { lock, .. } => (rwlock::read_lock(lock, thread, state), None),
         Operation::WriteLock { lock, .. } => (rwlock::write_lock(lock, thread, state), None),
+        Operation::WriteQueue { lock } => (rwlock::write_queue(lock, thread, state), None),
+        Operation::WriteTurn { lock, .. } => (rwlock::write_turn(lock, thread, state), None),
         Operation::ReadUnlock { lock } => rwlock::unlock(lock, thread, true, state),
         Operation::WriteUnlock { lock } => rwlock::unlock(lock, thread, false, state),
         Operation::QueueWait { .. }
@@ -196,12 +281,18 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         Operation::Load { .. } | Operation::Store { .. } | Operation::Update { .. } => done,
         Operation::CompareExchange { cell, expected, .. } => (truth(cell::holds(cell, expected, state)), None),
         Operation::Choose { .. } => (Outcome(u64::from(choice)), None),
-        Operation::Destroy { object } => thread::destroy(object, state),
+        Operation::Destroy { object } | Operation::DestroyQueue { queue: object } => thread::destroy(object, state),
+        Operation::Free { object } => thread::free(object, state),
         Operation::Await { .. }
         | Operation::Poll { .. }
+        | Operation::Access { .. }
         | Operation::Interrupt { .. }
         | Operation::TakeInterrupt
-        | Operation::End => (outside::apply(op, thread, state), None),
+        | Operation::Cancel { .. }
+        | Operation::TestCancel
+        | Operation::SetCancel { .. }
+        | Operation::End
+        | Operation::Crash => (outside::apply(op, thread, state), None),
     }
 }
 
@@ -210,7 +301,7 @@ fn truth(yes: bool) -> Outcome {
     if yes { Outcome::DONE } else { Outcome::FAILED }
 }
 
-/// Whether the word of the operation's object has a bit for its end. Words of cells and queues are used in full.
+/// Whether the word of the operation's object has a bit for its end. Words of cells are used in full.
 fn may_be_destroyed(op: &Operation) -> bool {
     matches!(
         op,
@@ -218,11 +309,18 @@ fn may_be_destroyed(op: &Operation) -> bool {
             | Operation::Unlock { .. }
             | Operation::ReadLock { .. }
             | Operation::WriteLock { .. }
+            | Operation::WriteQueue { .. }
+            | Operation::WriteTurn { .. }
             | Operation::ReadUnlock { .. }
             | Operation::WriteUnlock { .. }
+            | Operation::QueueWait { .. }
+            | Operation::Notify { .. }
             | Operation::Acquire { .. }
             | Operation::Post { .. }
+            | Operation::Arrive { .. }
+            | Operation::OnceBegin { .. }
             | Operation::Destroy { .. }
+            | Operation::DestroyQueue { .. }
     )
 }
 
@@ -235,11 +333,14 @@ pub fn competes(op: &Operation, held: bool, view: &impl View) -> bool {
             Operation::Lock { .. }
                 | Operation::ReadLock { .. }
                 | Operation::WriteLock { .. }
+                | Operation::WriteTurn { .. }
                 | Operation::Acquire { .. }
                 | Operation::OnceBegin { .. }
+                | Operation::DestroyQueue { .. }
                 | Operation::Send { .. }
                 | Operation::Receive { .. }
                 | Operation::Await { .. }
                 | Operation::Poll { .. }
+                | Operation::TakeSignal { .. }
         )
 }

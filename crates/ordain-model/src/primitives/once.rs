@@ -3,7 +3,7 @@
 use crate::finding::Misuse;
 use crate::names::{ObjectId, ThreadId};
 use crate::operation::Outcome;
-use crate::state::{State, View};
+use crate::state::{DESTROYED, State, View};
 
 const NEW: u64 = 0;
 pub(super) const COMPLETE: u64 = 1;
@@ -11,7 +11,7 @@ const POISONED: u64 = 2;
 const RUNNING: u64 = 3;
 
 pub(super) fn served(once: ObjectId, view: &impl View) -> bool {
-    view.word(once) < RUNNING
+    view.word(once) < RUNNING || view.word(once) & DESTROYED != 0
 }
 
 /// Whether the caller becomes the one that runs the initialisation.

@@ -8,11 +8,16 @@ use crate::finding::Misuse;
 use crate::footprint::{Access, Footprint};
 use crate::names::{ObjectId, ThreadId};
 use crate::operation::{Operation, Outcome};
-use crate::state::{ABSENT, INTERRUPTED, NOTIFIED, State, View, WAITING};
+use crate::state::{ABSENT, FREED, INTERRUPTED, NOTIFIED, State, View, WAITING};
 use smallvec::SmallVec;
 
 pub(super) fn notified(thread: ThreadId, view: &impl View) -> bool {
     matches!(view.word(view.fixed().place(thread)), NOTIFIED | INTERRUPTED)
+}
+
+/// Whether nobody waits in the queue.
+pub(super) fn is_empty(queue: ObjectId, view: &impl View) -> bool {
+    view.fixed().waiters(view.word(queue)).is_empty()
 }
 
 /// Number of ways to pick `k` of `n`.
@@ -121,7 +126,8 @@ pub(super) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
             }
             let misuse = (!lock::owned(lock, thread, state)).then_some(Misuse::WaitWithoutLock);
             if misuse.is_none() {
-                lock::release_fully(lock, thread, state);
+                // Only once: a recursive mutex that was taken twice stays taken.
+                lock::unlock(lock, thread, state);
             }
             state.enqueue(queue, thread);
             (Outcome::DONE, misuse)
@@ -136,12 +142,14 @@ pub(super) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         Operation::Woken { queue, .. } => {
             let served = notified(thread, state);
             let interrupted = state.word(state.fixed.place(thread)) == INTERRUPTED;
+            let mut misuse = None;
             if !served {
                 let queue = current_queue(thread, queue, state);
                 state.dequeue(queue, |t| t == thread);
+                misuse = (state.word(queue) & FREED != 0).then_some(Misuse::UseAfterFree);
             }
             state.set(state.fixed.place(thread), ABSENT);
-            (if interrupted { Outcome::INTERRUPTED } else { truth(served) }, None)
+            (if interrupted { Outcome::INTERRUPTED } else { truth(served) }, misuse)
         }
         Operation::Notify { queue, count } => {
             let woken = picked(queue, count, choice, state);
@@ -173,6 +181,18 @@ pub(super) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         }
         _ => (Outcome::DONE, None),
     }
+}
+
+/// A thread that is to end leaves the queue; if it was woken, that is for somebody else.
+pub(super) fn leave(queue: ObjectId, thread: ThreadId, state: &mut State) -> Outcome {
+    let place = state.fixed.place(thread);
+    let word = state.word(place);
+    if word >= WAITING {
+        let queue = current_queue(thread, queue, state);
+        state.dequeue(queue, |t| t == thread);
+    }
+    state.set(place, ABSENT);
+    if word == NOTIFIED { Outcome::CANCELLED_WOKEN } else { Outcome::CANCELLED }
 }
 
 fn wake(queue: ObjectId, woken: &[ThreadId], state: &mut State) {

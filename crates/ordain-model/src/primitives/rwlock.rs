@@ -1,8 +1,9 @@
 //! Read-write locks.
 //!
-//! Word: writer + 1 in the low half, number of readers above it. Readers commute with each other: taking and releasing a
-//! read lock are reads, what a writer does is a write. A writer waits for several independent readers at once; the search
-//! has to know that (see the reversal of races in `ordain-explore`).
+//! Word: writer + 1 in the low half, number of readers above it, then the number of writers that wait, if the lock prefers
+//! them. Readers commute with each other: taking and releasing a read lock are reads, what a writer does is a write. A
+//! writer waits for several independent readers at once; the search has to know that (see the reversal of races in
+//! `ordain-explore`). Where writers are preferred, beginning to wait is a step, because from then on readers are kept out.
 
 use super::truth;
 use crate::finding::Misuse;
@@ -12,13 +13,27 @@ use crate::state::{DESTROYED, State, View};
 
 const WRITER: u64 = 0xffff_ffff;
 const READER: u64 = 1 << 32;
+const READERS: u64 = 0xffff << 32;
+/// One writer that waits.
+const WAITING: u64 = 1 << 48;
+const ALL_WAITING: u64 = 0x3fff << 48;
 
 pub(super) fn read_served(lock: ObjectId, view: &impl View) -> bool {
-    view.word(lock) & WRITER == 0
+    view.word(lock) & (WRITER | ALL_WAITING) == 0 || is_destroyed(lock, view)
 }
 
 pub(super) fn write_served(lock: ObjectId, view: &impl View) -> bool {
-    view.word(lock) & !DESTROYED == 0
+    view.word(lock) == 0 || is_destroyed(lock, view)
+}
+
+/// Whether it is the turn of the writers that wait.
+pub(super) fn turn_served(lock: ObjectId, view: &impl View) -> bool {
+    view.word(lock) & (WRITER | READERS) == 0 || is_destroyed(lock, view)
+}
+
+/// Whoever waits for what was destroyed goes on, and is told.
+fn is_destroyed(lock: ObjectId, view: &impl View) -> bool {
+    view.word(lock) & DESTROYED != 0
 }
 
 pub(super) fn read_lock(lock: ObjectId, thread: ThreadId, state: &mut State) -> Outcome {
@@ -33,10 +48,33 @@ pub(super) fn read_lock(lock: ObjectId, thread: ThreadId, state: &mut State) -> 
 pub(super) fn write_lock(lock: ObjectId, thread: ThreadId, state: &mut State) -> Outcome {
     let served = write_served(lock, state);
     if served {
-        state.set(lock, u64::from(thread.0) + 1);
-        state.hold(thread, lock, false);
+        take(lock, thread, state);
     }
     truth(served)
+}
+
+/// Takes the lock if it is free, else waits for it from now on.
+pub(super) fn write_queue(lock: ObjectId, thread: ThreadId, state: &mut State) -> Outcome {
+    let served = write_lock(lock, thread, state);
+    if served != Outcome::DONE {
+        state.set(lock, state.word(lock) + WAITING);
+    }
+    served
+}
+
+/// Takes the lock or gives up; in any case the thread does not wait any more.
+pub(super) fn write_turn(lock: ObjectId, thread: ThreadId, state: &mut State) -> Outcome {
+    let served = turn_served(lock, state);
+    state.set(lock, state.word(lock) - WAITING);
+    if served {
+        take(lock, thread, state);
+    }
+    truth(served)
+}
+
+fn take(lock: ObjectId, thread: ThreadId, state: &mut State) {
+    state.set(lock, state.word(lock) | (u64::from(thread.0) + 1));
+    state.hold(thread, lock, false);
 }
 
 pub(super) fn unlock(lock: ObjectId, thread: ThreadId, shared: bool, state: &mut State) -> (Outcome, Option<Misuse>) {

@@ -4,7 +4,7 @@ use super::{DEAD_OWNER, ROBUST, truth};
 use crate::finding::Misuse;
 use crate::names::{ObjectId, ThreadId};
 use crate::operation::Outcome;
-use crate::state::{DESTROYED, State, View};
+use crate::state::{DESTROYED, FREED, State, View};
 
 const ENDED: u64 = 1;
 const JOINED: u64 = 2;
@@ -55,9 +55,15 @@ pub(super) fn detach(target: ThreadId, state: &mut State) -> (Outcome, Option<Mi
     (Outcome::DONE, misuse)
 }
 
-/// Ends an object's life; nobody may hold it or wait in it.
+/// Ends an object's life; nobody may hold it.
 pub(super) fn destroy(object: ObjectId, state: &mut State) -> (Outcome, Option<Misuse>) {
     let held = state.holds.iter().any(|h| h.object == object);
     state.set(object, state.word(object) | DESTROYED);
     (Outcome::DONE, held.then_some(Misuse::DestroyInUse))
+}
+
+/// Takes an object's memory away. That is harmless as long as nobody uses it any more, even if someone holds it.
+pub(super) fn free(object: ObjectId, state: &mut State) -> (Outcome, Option<Misuse>) {
+    state.set(object, state.word(object) | DESTROYED | FREED);
+    (Outcome::DONE, None)
 }

@@ -5,6 +5,7 @@
 use super::run::Run;
 use super::{Check, Problem};
 use crate::finding::{Finding, Noticed};
+use ordain_explore::classes::Classes;
 use ordain_explore::frontier::Controller;
 use ordain_model::Schedule;
 use ordain_report::checkpoint::{self, FILE, Identity};
@@ -23,6 +24,8 @@ pub(super) struct Checkpoint {
     exploring: Duration,
     visible: usize,
     spin_held: bool,
+    classes: Classes,
+    unmodelled: u64,
     findings: Vec<Kept>,
 }
 
@@ -43,6 +46,8 @@ struct Borrowed<'a> {
     exploring: Duration,
     visible: usize,
     spin_held: bool,
+    classes: &'a Classes,
+    unmodelled: u64,
     findings: Vec<Kept>,
 }
 
@@ -81,7 +86,7 @@ impl Check {
 impl Run<'_> {
     /// Whether what is left of the search can be told.
     pub(super) fn is_keepable(&self) -> bool {
-        self.check.workers > 0
+        self.workers > 0
             && self.kind().rule().is_some()
             && self.is_exhaustive()
             && self.native.mode() != Mode::Exec
@@ -111,6 +116,8 @@ impl Run<'_> {
             exploring: self.exploring,
             visible: self.visible,
             spin_held: self.spin_held,
+            classes: &self.classes,
+            unmodelled: self.native.unmodelled(),
             findings: self.findings.iter().zip(&self.noticed).map(kept).collect::<Result<_, String>>()?,
         };
         let bytes = postcard::to_allocvec(&body).map_err(|e| e.to_string())?;
@@ -136,6 +143,8 @@ impl Run<'_> {
         (self.findings, self.noticed) = checkpoint.findings().ok_or_else(|| refuse("its findings cannot be read"))?;
         (self.exploring, self.visible, self.spin_held) =
             (checkpoint.exploring, checkpoint.visible, checkpoint.spin_held);
+        self.classes.clone_from(&checkpoint.classes);
+        self.native.note_unmodelled(checkpoint.unmodelled);
         Ok(checkpoint)
     }
 }

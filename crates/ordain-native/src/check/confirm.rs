@@ -3,8 +3,9 @@
 use super::run::Run;
 use super::{Check, Problem};
 use crate::finding::{self, Finding, Noticed};
+use crate::limit::Limit;
 use crate::target::Native;
-use ordain_explore::{Lowest, Plan, Preemptions, Target, prefix_of, shrink};
+use ordain_explore::{Lowest, Plan, Planned, Preemptions, Target, prefix_of, shrink};
 use ordain_model::{Divergence, End};
 use ordain_report::{Kind, Shrunk};
 use ordain_wire::Mode;
@@ -14,21 +15,29 @@ use std::time::Instant;
 const MOST_FINDINGS: usize = 100;
 
 impl Check {
-    /// A plan could not be followed. If the program does the same again, it synchronises in ways that are not visible; if not, it
-    /// is not deterministic.
+    /// A plan could not be followed. If a fresh process does the same, the program synchronises in ways that are not visible. If it does
+    /// something else, the program is not deterministic, or the mode does not put everything back.
     pub(super) fn explain_departure(&self, native: &Native, divergence: &Divergence) -> Result<String, Problem> {
         let difference = self.difference(native, divergence);
         let mut steps = prefix_of(native.execution());
         steps.truncate(divergence.step);
+        steps.push(Planned { transition: divergence.expected, op: divergence.expected_op });
         let mut fresh = native.fresh(Mode::Exec)?;
         fresh.run(&mut Plan::follow(&steps, &mut Lowest));
         if let Some(failure) = fresh.failure() {
             return Err(failure.clone().into());
         }
-        if let End::Diverged(again) = fresh.execution().end.clone() {
-            return Err(Problem::Nondeterminism { step: again.step, difference: self.difference(&fresh, &again) });
+        let same = |again: &Divergence| match (&again.found, &divergence.found) {
+            (Some(again), Some(found)) => again.is_as_planned(found),
+            (again, found) => again.is_none() && found.is_none(),
+        };
+        match fresh.execution().end.clone() {
+            End::Diverged(again) if again.step == divergence.step && same(&again) => Ok(difference),
+            End::Diverged(again) if again.step < divergence.step => {
+                Err(Problem::Nondeterminism { step: again.step, difference: self.difference(&fresh, &again) })
+            }
+            _ => Err(Problem::Nondeterminism { step: divergence.step, difference }),
         }
-        Ok(difference)
     }
 }
 
@@ -45,7 +54,8 @@ impl Run<'_> {
 
     /// Makes the schedule of what was noticed smaller, as far as time allows.
     fn shrink(&mut self, noticed: &mut Noticed) -> Result<Option<Shrunk>, Problem> {
-        let limit = self.check.shrink_time;
+        // What is found when the time is over is shown as it is.
+        let limit = self.check.shrink_time.min(self.limit.left());
         // A hang takes seconds each time that it shows.
         let worthwhile = noticed.prefix.len() > 1 && !matches!(noticed.kind, Kind::StepLimit | Kind::Livelock);
         if limit.is_zero() || !worthwhile {
@@ -53,6 +63,7 @@ impl Run<'_> {
         }
         let mut target = self.native.fresh(self.native.mode())?;
         let started = Instant::now();
+        target.set_limit(Limit::at(started.checked_add(limit)).or(self.observer.stop_flag()));
         let (kind, place, status) = (noticed.kind, noticed.place.clone(), self.check.expected_status);
         let usual = if kind == Kind::Output { self.outputs.first() } else { None };
         let mut shows = |native: &mut Native| {
@@ -69,7 +80,7 @@ impl Run<'_> {
             elapsed < limit && !observer.is_stopped()
         };
         let shrunk = shrink(&mut target, &noticed.prefix, &mut shows, &mut go_on);
-        if let Some(failure) = target.failure() {
+        if let Some(failure) = target.failure().filter(|_| !target.is_over()) {
             return Err(failure.clone().into());
         }
         Ok(shrunk.map(|smaller| {

@@ -4,6 +4,7 @@ use super::checkpoint::Checkpoint;
 use super::run::{Explored, Run};
 use super::{Check, Problem};
 use crate::finding::{self, Noticed};
+use crate::limit::Limit;
 use crate::target::{Allowance, Failure, ModeChange, Native, Search, Turn, Wanted};
 use ordain_explore::crossing::Crossing;
 use ordain_explore::frontier::{Accepted, Controller, Desk, Done, Drive, Hire, Order, Pace, Signals, Worker, drive};
@@ -11,10 +12,13 @@ use ordain_explore::{Coverage, Planned, Summary, Target};
 use ordain_model::{Names, Transition};
 use ordain_report::checkpoint::Rhythm;
 use ordain_report::{Estimate, Workers};
-use ordain_wire::Mode;
+use ordain_wire::{Mode, Unmodelled};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often something is heard.
@@ -29,9 +33,15 @@ struct Common<'a> {
     check: &'a Check,
     job: Search,
     workers: u64,
-    /// Executions that may still be made.
+    /// Executions that may still be made, and workers that have taken a part of them.
     left: AtomicU64,
-    deadline: Option<Instant>,
+    busy: AtomicU64,
+    limit: Limit,
+    /// Somebody has begun, and somebody did not come back at the limit.
+    begun: AtomicBool,
+    cut_short: AtomicBool,
+    /// The search is over for all, whatever they are doing.
+    halt: Arc<AtomicBool>,
     /// Somebody should estimate how much there is.
     forecast: AtomicBool,
     /// Why nobody can go on.
@@ -43,6 +53,8 @@ enum Ended {
     Failure(Failure),
     /// The program departed from its plan; what that means.
     Departed(Result<String, Problem>),
+    /// Executions at the same time share something.
+    Shared,
 }
 
 /// What comes with the result of a worker.
@@ -55,6 +67,8 @@ pub(super) struct Heard {
     unconfirmed: Option<String>,
     /// What was done.
     pub(super) summary: Summary,
+    /// The classes that were explored.
+    classes: Vec<u64>,
     cpu: Duration,
     estimate: Option<ordain_explore::estimate::Estimate>,
     mode: Mode,
@@ -107,18 +121,47 @@ impl Crew<'_> {
         "the search ends".into()
     }
 
+    /// Why no others may explore beside this one, or nobody at all with this strategy, if it has turned out so.
+    fn is_shared(&self) -> Option<Ended> {
+        if self.native.unmodelled() & Unmodelled::MemoryLoops.bit() != 0 {
+            return Some(Ended::Departed(Ok("threads wait in loops for memory to change".into())));
+        }
+        (self.native.uses_names() && self.common.workers > 1).then_some(Ended::Shared)
+    }
+
     /// Takes a part of the executions that may still be made. If others have taken them all, waits until they give some back, or it is
     /// over.
     fn reserve(&self, signals: &Signals) -> Result<u64, String> {
         let share = |left: u64| left.div_ceil(self.common.workers);
+        let common = self.common;
         loop {
-            let taken = self.common.left.fetch_update(Relaxed, Relaxed, |left| Some(left - share(left)));
-            match taken.map_or(0, share) {
-                0 if signals.stop.load(Relaxed) => return Err("it is over".into()),
-                0 => std::thread::sleep(WAIT),
-                share => return Ok(share),
+            common.busy.fetch_add(1, SeqCst);
+            let taken = common.left.fetch_update(SeqCst, SeqCst, |left| Some(left - share(left)));
+            let taken = taken.map_or(0, share);
+            if taken > 0 {
+                return Ok(taken);
             }
+            common.busy.fetch_sub(1, SeqCst);
+            if signals.stop.load(Relaxed) || common.is_spent() {
+                return Err("it is over".into());
+            }
+            std::thread::sleep(WAIT);
         }
+    }
+
+    /// Gives back what was not needed.
+    fn give_back(&self, executions: u64) {
+        self.common.left.fetch_add(executions, SeqCst);
+        self.common.busy.fetch_sub(1, SeqCst);
+    }
+}
+
+impl Common<'_> {
+    /// Whether no execution may be made any more, and nobody will give one back: what was made does not all count if the search had to
+    /// begin again.
+    fn is_spent(&self) -> bool {
+        // In this order: who gives back does it before he is not busy any more.
+        self.busy.load(SeqCst) == 0 && self.left.load(SeqCst) == 0
     }
 }
 
@@ -127,8 +170,11 @@ impl Worker for Crew<'_> {
 
     fn explore(&mut self, order: &Order, signals: &Signals) -> Result<(Done, Heard), String> {
         let common = self.common;
+        if common.begun.swap(true, Relaxed) && common.limit.is_over() {
+            return Err("the time is over".into());
+        }
         let slice = Duration::from_micros(order.task.slice);
-        let time = common.deadline.map_or(slice, |d| slice.min(d.saturating_duration_since(Instant::now())));
+        let time = slice.min(common.limit.left());
         let executions = self.reserve(signals)?;
         let forecast = if common.forecast.swap(false, Relaxed) { Wanted::Rough } else { Wanted::No };
         let allowance = Allowance { before: 0, executions, time, forecast, keep: false };
@@ -136,13 +182,17 @@ impl Worker for Crew<'_> {
         let turn = match explored {
             Ok(Some(turn)) => turn,
             Ok(None) => {
-                common.left.fetch_add(executions, Relaxed);
+                common.cut_short.fetch_or(self.native.is_over(), Relaxed);
+                self.give_back(executions);
                 return Err(self.native.last_loss.clone().unwrap_or_else(|| "its process was started anew".into()));
             }
             Err(failure) => return Err(self.end(Ended::Failure(failure))),
         };
-        common.left.fetch_add(executions.saturating_sub(turn.turn.summary.executions), Relaxed);
+        self.give_back(executions.saturating_sub(turn.turn.summary.executions));
         let (done, turn) = (turn.done, turn.turn);
+        if let Some(shared) = self.is_shared() {
+            return Err(self.end(shared));
+        }
         if let Some(divergence) = &turn.departure {
             let explained = common.check.explain_departure(&self.native, divergence);
             return Err(self.end(Ended::Departed(explained)));
@@ -174,6 +224,7 @@ impl Heard {
             crossings,
             unconfirmed,
             summary: turn.summary,
+            classes: turn.classes.clone(),
             cpu: turn.cpu,
             estimate: turn.estimate,
             mode: native.mode(),
@@ -188,6 +239,7 @@ impl Run<'_> {
         let Some(rule) = self.kind().rule() else { return Ok(None) };
         let least = self.check.slice.as_micros() as u64;
         let mut controller = Controller::new(rule, Pace { least, most: Pace::LOCAL.most.max(least) });
+        controller.know_loops(self.native.loops());
         let mut before = Duration::ZERO;
         if let Some(kept) = kept {
             (controller, before) = (kept.controller, kept.elapsed);
@@ -199,17 +251,23 @@ impl Run<'_> {
         let common = Common {
             check: self.check,
             job: self.job(),
-            workers: self.check.workers as u64,
+            workers: self.workers as u64,
             left: AtomicU64::new(most.saturating_sub(done)),
-            deadline: self.check.max_time.map(|t| self.started + t),
+            busy: AtomicU64::new(0),
+            limit: self.limit.clone(),
+            begun: AtomicBool::new(false),
+            cut_short: AtomicBool::new(false),
+            halt: Arc::new(AtomicBool::new(false)),
             forecast: AtomicBool::new(false),
             ended: Mutex::new(None),
         };
+        self.crowd = self.workers;
         let mut crew: Vec<Hire<'_, Crew<'_>>> = Vec::new();
-        for number in 0..self.check.workers {
+        for number in 0..self.workers {
             let fresh = self.native.fresh_like()?;
             // The first goes on with the process that is there.
-            let native = if number == 0 { std::mem::replace(&mut self.native, fresh) } else { fresh };
+            let mut native = if number == 0 { std::mem::replace(&mut self.native, fresh) } else { fresh };
+            native.set_limit(self.limit.clone().or(Some(common.halt.clone())));
             let common = &common;
             crew.push(Box::new(move || Crew { common, native, told: Vec::new() }));
         }
@@ -226,24 +284,32 @@ impl Run<'_> {
             drive(controller, crew, before, TICK, &mut |desk, told| leading.hear(self, &common, desk, told, most));
         self.labour = labour;
         let Leading { given_up, problem, ended_with, .. } = leading;
-        self.timed_out |= common.deadline.is_some_and(|d| Instant::now() >= d);
+        self.note_end();
         let total = ended_with.unwrap_or_else(|| controller.total());
         match (problem, common.ended.into_inner().unwrap_or_else(PoisonError::into_inner)) {
             (Some(problem), _) => return Err(problem),
             (None, Some(Ended::Failure(failure))) => return Err(failure.into()),
             (None, Some(Ended::Departed(explained))) => return Ok(Some((total, None, Some(explained?)))),
+            (None, Some(Ended::Shared)) => {
+                // What was explored may be wrong: one worker begins again.
+                self.workers_now();
+                return self.search_whole(None);
+            }
             (None, None) => {}
         }
         if given_up {
             return Ok(None);
         }
         self.division = Some(controller.division());
+        // Whoever goes on from here must know what the workers have learned.
+        self.native.know_loops(controller.loops());
         // A check that was to end with its first finding is over.
         let over = !self.findings.is_empty() && !self.check.keep_going && !self.interrupted;
         if !total.exhausted && !over {
             self.resumable = self.keep_search(&controller, before);
         }
-        if !total.exhausted && self.findings.is_empty() && !self.interrupted {
+        let hopeless = common.cut_short.load(Relaxed);
+        if !total.exhausted && self.findings.is_empty() && !self.interrupted && !hopeless {
             self.look_from_the_beginning(&total)?;
         }
         Ok(Some((total, total.exhausted.then_some(Coverage::Everything), None)))
@@ -252,7 +318,7 @@ impl Run<'_> {
     /// How the search was divided.
     pub(super) fn workers(&self) -> Option<Workers> {
         self.division.map(|division| Workers {
-            count: self.check.workers,
+            count: self.workers,
             utilisation: self.labour.share(),
             fragments: division.results,
             released: division.released,
@@ -263,7 +329,7 @@ impl Run<'_> {
     fn look_from_the_beginning(&mut self, total: &Summary) -> Result<(), Problem> {
         let allowance = Allowance { before: 0, executions: 1, time: TICK, forecast: Wanted::Best, keep: false };
         let job = self.job();
-        let Some(turn) = self.native.explore(&job, &allowance)? else { return Ok(()) };
+        let Some(turn) = self.in_a_moment(|run| run.native.explore(&job, &allowance))? else { return Ok(()) };
         self.take_total(turn.estimate, total);
         if turn.telling
             && let Some(noticed) = finding::notice(&self.native, self.check.expected_status)
@@ -278,6 +344,7 @@ impl Run<'_> {
         self.visible = self.visible.max(heard.summary.visible);
         self.spin_held |= heard.summary.spun;
         self.exploring += heard.cpu;
+        self.note_classes(&heard.classes);
         self.native.follow_mode(heard.mode, &heard.changes);
         self.take_total(heard.estimate, total);
         if let Some(message) = heard.unconfirmed {
@@ -306,14 +373,8 @@ impl Run<'_> {
     /// Takes an estimate that was made from the beginning.
     fn take_total(&mut self, estimate: Option<ordain_explore::estimate::Estimate>, total: &Summary) {
         let Some(e) = estimate else { return };
-        let done = self.classes_of(total);
+        let done = self.searched(total);
         self.estimate = Some(Estimate::from_ln(e.ln, e.low, e.high, e.done).with_done(done));
-    }
-
-    /// How many executions were of the search itself: every second one of a portfolio is a sample.
-    fn classes_of(&self, total: &Summary) -> u64 {
-        let samples = self.kind() == ordain_explore::strategy::Kind::Portfolio;
-        if samples { total.executions.div_ceil(2) } else { total.executions }
     }
 }
 
@@ -359,11 +420,18 @@ impl Leading {
                 };
             }
             Drive::Accepted(Accepted::Counts) => self.losses = 0,
-            Drive::Accepted(Accepted::Restarted) => run.estimate = None,
+            Drive::Accepted(Accepted::Restarted) => {
+                run.estimate = None;
+                run.classes.clear();
+            }
             Drive::Accepted(Accepted::Stale) => {}
             Drive::Accepted(Accepted::Malformed) => self.lose(run, "its result made no sense".into()),
             Drive::Lost(why) => {
-                if self.stop || common.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                if self.stop
+                    || run.limit.is_over()
+                    || common.is_spent()
+                    || common.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+                {
                     return ControlFlow::Break(());
                 }
                 self.lose(run, why);
@@ -371,8 +439,12 @@ impl Leading {
             Drive::Tick => self.tick(run, common, &desk.lock()),
         }
         let total = desk.lock().total();
-        self.stop |= run.check.max_time.is_some_and(|t| run.started.elapsed() >= t) || total.executions >= most;
-        if self.stop || self.given_up { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        self.stop |= run.limit.is_over() || total.executions >= most;
+        if self.stop || self.given_up {
+            common.halt.store(true, Relaxed);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     }
 
     fn lose(&mut self, run: &mut Run<'_>, why: String) {
@@ -389,7 +461,7 @@ impl Leading {
             common.forecast.store(true, Relaxed);
         }
         let total = controller.total();
-        run.estimate = run.estimate.map(|e| e.with_done(run.classes_of(&total)));
+        run.estimate = run.estimate.map(|e| e.with_done(run.searched(&total)));
         self.stop |= run.tell_progress(&total);
         if self.rhythm.is_due() {
             let begin = Instant::now();

@@ -1,12 +1,14 @@
 //! Exploring fragments of a search that others divide: a program on a worker of a cluster.
 
-use super::run::{FORESEEN, Run};
+use super::foresee::FORESEEN;
+use super::run::Run;
 use super::{Check, Problem};
 use crate::finding::{self, Finding, Noticed};
 use crate::observe::Unobserved;
 use crate::target::{Allowance, Native, Search, Wanted};
 use ordain_explore::estimate::Estimate;
 use ordain_explore::frontier::{Done, Order};
+use ordain_wire::Unmodelled;
 use std::time::{Duration, Instant};
 
 /// How often a fragment is tried whose process is lost.
@@ -38,7 +40,7 @@ impl Fragments {
     pub fn open(check: Check) -> Result<Self, Problem> {
         let mut unobserved = Unobserved;
         let mut run = Run::new(&check, &mut unobserved)?;
-        run.run_twice()?;
+        run.settle()?;
         let (search, native) = (run.job(), run.native);
         Ok(Self { check, native, search, known: Vec::new(), foreseen: None })
     }
@@ -61,6 +63,9 @@ impl Fragments {
                 return Err(format!("it destroys its process, so it must be checked on one machine: {why}"));
             }
         };
+        if let Some(what) = Unmodelled::of(self.native.unmodelled()).next() {
+            return Err(format!("threads {}, which is not explored: check it on one machine", what.text()));
+        }
         if let Some(divergence) = &explored.turn.departure {
             return Err(match self.check.explain_departure(&self.native, divergence) {
                 Ok(difference) => format!("it synchronises in ways that are not visible: {difference}"),

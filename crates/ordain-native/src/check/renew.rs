@@ -51,7 +51,7 @@ impl Check {
         let rest = old[fitting..].iter().enumerate().map(|(i, p)| (p.transition, told.get(fitting + i).cloned()));
         let mut loose = Loose { rest: rest.collect(), at: 0, new: 0, names: &names };
         if run.try_plan(&old[..fitting], &mut loose)? {
-            return Ok(Renewed { report: run.report(done(1), None, None), kept: fitting, followed: true });
+            return Ok(Renewed { report: run.report(done(1), None, None)?, kept: fitting, followed: true });
         }
         let started = Instant::now();
         let (mut from, mut executions) = (fitting, 1);
@@ -64,7 +64,7 @@ impl Check {
                 }
                 if run.try_plan(&old[..from], &mut Walk::new(self.seed, stream))? {
                     return Ok(Renewed {
-                        report: run.report(done(executions), None, None),
+                        report: run.report(done(executions), None, None)?,
                         kept: from,
                         followed: false,
                     });

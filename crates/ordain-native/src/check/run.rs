@@ -1,30 +1,28 @@
 //! A check that runs: the search, inside the program's process where that works, and what it comes to.
 
+use super::crosscheck::{CrossCheck, is_comparable};
 use super::whole::Keeping;
-use super::{Check, LEVEL, Problem, Report};
+use super::{Check, Problem, Report};
 use crate::finding::{self, Finding, Noticed};
+use crate::limit::Limit;
 use crate::observe::{Observer, Progress};
-use crate::target::{Allowance, ModeChange, Native, Search, Wanted};
+use crate::target::{Allowance, Failure, Native, Recognised, Search, Wanted};
+use ordain_explore::classes::Classes;
 use ordain_explore::crossing::{Crossing, crossings};
-use ordain_explore::estimate::{Effort, Forecast, Foresight, TraceFile};
+use ordain_explore::estimate::{Effort, Foresight, TraceFile};
 use ordain_explore::frontier::{Division, Labour};
 use ordain_explore::strategy::{Bound, Bounded, Kind as StrategyKind};
-use ordain_explore::{Coverage, Lowest, Plan, Planned, Strategy, Summary, Target, prefix_of, search};
+use ordain_explore::{Coverage, Lowest, Plan, Strategy, Summary, Target, key_of, prefix_of, search};
 use ordain_model::End;
-use ordain_report::{Branch, Estimate, Sample, Samples, Verdict, branch};
-use ordain_wire::Mode;
+use ordain_report::{Estimate, Sample, Samples};
+use ordain_wire::{Mode, Unmodelled};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// Executions of a sampler if nothing else limits it.
 const DEFAULT_SAMPLES: u64 = 10_000;
 /// How long the search goes on before it is heard again.
-const TURN: Duration = Duration::from_millis(100);
-/// Time between estimates of how much there is, and before the first.
-pub(super) const FORESEEN: Duration = Duration::from_secs(1);
-const FIRST_FORESEEN: Duration = Duration::from_millis(300);
-/// How often its own time an estimate is not made again.
-const SHARE: u32 = 25;
+pub(super) const TURN: Duration = Duration::from_millis(100);
 
 /// A check that runs.
 pub(super) struct Run<'a> {
@@ -33,29 +31,40 @@ pub(super) struct Run<'a> {
     pub(super) native: Native,
     kind: StrategyKind,
     pub(super) started: Instant,
+    /// When it must be over.
+    pub(super) limit: Limit,
+    /// Processes that explore at the same time, and how many have since it began.
+    pub(super) workers: usize,
+    pub(super) crowd: usize,
     /// Given up when only sampling is sound.
-    bound: Option<Bound>,
+    pub(super) bound: Option<Bound>,
     pub(super) findings: Vec<Finding>,
     /// What was noticed, so that nothing is told twice.
     pub(super) noticed: Vec<Noticed>,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
     /// Outputs that were seen; the first is that of a run without a schedule, with which replays compare.
     pub(super) outputs: Vec<[Vec<u8>; 2]>,
     pub(super) visible: usize,
     pub(super) spin_held: bool,
     pub(super) timed_out: bool,
     pub(super) exploring: Duration,
-    cpu: Duration,
-    progress: Samples,
+    pub(super) cpu: Duration,
+    pub(super) progress: Samples,
     pub(super) interrupted: bool,
-    foresight: Foresight,
+    pub(super) foresight: Foresight,
     trace: Option<TraceFile>,
     /// Where the search was last.
     pub(super) crossings: Vec<Crossing>,
     /// How much there is, and when that was last estimated.
     pub(super) estimate: Option<Estimate>,
     pub(super) foreseen: (Summary, Instant),
-    forecast_cost: Duration,
+    pub(super) forecast_cost: Duration,
+    /// Executions that do not count, because the search had to begin again.
+    pub(super) discarded: u64,
+    /// The classes that were explored.
+    pub(super) classes: Classes,
+    /// Samples by which they were cross-checked.
+    pub(super) cross_checked: u64,
     /// How the search is divided.
     pub(super) division: Option<Division>,
     pub(super) labour: Labour,
@@ -68,12 +77,20 @@ pub(super) type Explored = (Summary, Option<Coverage>, Option<String>);
 impl<'a> Run<'a> {
     pub(super) fn new(check: &'a Check, observer: &'a mut dyn Observer) -> Result<Self, Problem> {
         let trace = check.exploration_trace.as_deref().map(TraceFile::create).transpose().map_err(Problem::Trace)?;
+        let started = Instant::now();
+        let deadline = check.max_time.and_then(|time| started.checked_add(time));
+        let limit = Limit::at(deadline).or(observer.stop_flag());
+        let mut native = check.native(check.mode)?;
+        native.set_limit(limit.clone());
         Ok(Self {
             check,
             observer,
-            started: Instant::now(),
+            started,
+            limit,
+            workers: check.workers,
+            crowd: 0,
             cpu: processor_time(),
-            native: Native::new(check.launch.clone(), check.options, check.mode, check.patience)?,
+            native,
             kind: check.effective_strategy(),
             bound: check.bound,
             findings: Vec::new(),
@@ -92,6 +109,9 @@ impl<'a> Run<'a> {
             estimate: None,
             foreseen: (Summary::default(), Instant::now()),
             forecast_cost: Duration::ZERO,
+            discarded: 0,
+            classes: Classes::default(),
+            cross_checked: 0,
             division: None,
             labour: Labour::default(),
             resumable: false,
@@ -100,12 +120,18 @@ impl<'a> Run<'a> {
 
     /// Does all of it.
     pub(super) fn finish(mut self) -> Result<Report, Problem> {
-        self.run_twice()?;
-        let (summary, coverage, departed) = self.explore()?;
+        let mut resume = self.check.resume;
+        let (summary, coverage, departed) = loop {
+            self.settle()?;
+            match self.explore(std::mem::take(&mut resume)) {
+                Ok(explored) => break explored,
+                Err(problem) => self.go_down(problem)?,
+            }
+        };
         if let Some(Err(error)) = self.trace.take().map(TraceFile::finish) {
             self.notes.push(format!("the exploration trace is not complete: {error}"));
         }
-        Ok(self.report(summary, coverage, departed))
+        self.report(summary, coverage, departed)
     }
 
     /// Tells how far it is; `true` if it shall stop.
@@ -117,7 +143,7 @@ impl<'a> Run<'a> {
             estimate: self.estimate,
             most: self.check.max_executions,
             limit: self.check.max_time,
-            workers: self.check.workers,
+            workers: self.workers,
             division: self.division,
         };
         self.progress.add(Sample {
@@ -130,6 +156,7 @@ impl<'a> Run<'a> {
         self.interrupted |= self.observer.is_stopped();
         self.interrupted
     }
+
     /// Runs the program twice under the same schedule: what differs then is not for exploration to find.
     pub(super) fn run_twice(&mut self) -> Result<(), Problem> {
         self.native.run(&mut Plan::new(&[], &mut Lowest));
@@ -159,8 +186,12 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn check_failure(&self) -> Result<(), Problem> {
-        self.native.failure().map_or(Ok(()), |failure| Err(failure.clone().into()))
+    fn check_failure(&mut self) -> Result<(), Problem> {
+        match self.native.failure() {
+            None => Ok(()),
+            Some(Failure::Over) => Err(self.nothing_ran()),
+            Some(failure) => Err(failure.clone().into()),
+        }
     }
 
     fn make_strategy(&self) -> Box<dyn Strategy> {
@@ -175,10 +206,12 @@ impl<'a> Run<'a> {
     }
 
     /// Explores; gives what was done, what that covers, and where the program departed from a plan, if it did.
-    fn explore(&mut self) -> Result<Explored, Problem> {
-        let kept = if self.check.resume { Some(self.resume()?) } else { None };
-        let divided = self.check.workers > 1 || kept.as_ref().is_some_and(|kept| !kept.controller.is_whole());
+    fn explore(&mut self, resume: bool) -> Result<Explored, Problem> {
+        let begin = Instant::now();
+        let kept = if resume { Some(self.resume()?) } else { None };
+        let divided = self.workers_now() > 1 || kept.as_ref().is_some_and(|kept| !kept.controller.is_whole());
         let explored = match () {
+            () if self.waits_for_memory().is_some() => Some((Summary::default(), None, self.waits_for_memory())),
             () if self.is_keepable() && divided => self.search_divided(kept)?,
             () if self.is_shared() => self.sample()?,
             () => self.search_whole(kept)?,
@@ -191,7 +224,17 @@ impl<'a> Run<'a> {
                 (summary, summary.exhausted.then(|| strategy.coverage()), departed)
             }
         };
-        let Some(departed) = departed else { return Ok((summary, coverage, None)) };
+        let departed = match departed {
+            Some(departed) => departed,
+            None if self.is_to_be_cross_checked(&summary, coverage) => {
+                match self.cross_check(begin.elapsed(), &summary)? {
+                    CrossCheck::Held => return Ok((summary, coverage, None)),
+                    CrossCheck::Unfinished => return Ok((summary, None, None)),
+                    CrossCheck::Retracted(why) => why,
+                }
+            }
+            None => return Ok((summary, coverage, None)),
+        };
         if self.interrupted || (!self.findings.is_empty() && !self.check.keep_going) {
             return Ok((summary, None, Some(departed)));
         }
@@ -203,6 +246,35 @@ impl<'a> Run<'a> {
             None => self.search(&mut *self.make_strategy(), summary)?.0,
         };
         Ok((summary, None, Some(departed)))
+    }
+
+    /// How the program waits for what is not visible, if it does and the search relies on its not doing so.
+    pub(super) fn waits_for_memory(&self) -> Option<String> {
+        let waits = self.native.unmodelled() & Unmodelled::MemoryLoops.bit() != 0;
+        (waits && !self.kind.samples()).then(|| "threads wait in loops for memory to change".into())
+    }
+
+    /// How many processes may explore at the same time: one if executions would meet at files, ports or names.
+    pub(super) fn workers_now(&mut self) -> usize {
+        if self.workers > 1 && self.native.uses_names() {
+            self.note_once(
+                "one worker explored, because executions at the same time would share the files, ports or named objects that the \
+                 program makes or changes"
+                    .into(),
+            );
+            return 1;
+        }
+        self.workers
+    }
+
+    /// Whether a search would come to a verdict that is not told without a cross-check.
+    fn is_to_be_cross_checked(&self, summary: &Summary, coverage: Option<Coverage>) -> bool {
+        let everything = coverage == Some(Coverage::Everything) && self.findings.is_empty() && !self.interrupted;
+        // One thread in one order leaves nothing to choose.
+        everything
+            && !self.is_blind(summary)
+            && self.native.unmodelled() == 0
+            && (summary.threads > 1 || summary.executions > 1)
     }
 
     /// Executions that are allowed, given what was done before.
@@ -230,14 +302,21 @@ impl<'a> Run<'a> {
         let mut total = kept(&keeping);
         let mut attempts = 0;
         loop {
-            let left = self.check.max_time.map_or(TURN, |t| t.saturating_sub(self.started.elapsed()).min(TURN));
+            let left = self.limit.left().min(TURN);
             let (time, executions) = self.observer.allowance(total.executions);
-            let executions = executions.min(most - total.executions.min(most));
+            let executions = executions.min(most.saturating_sub(total.executions + self.discarded));
             let forecast = self.wants_forecast(time);
             let keep = keeping.as_ref().is_some_and(|keeping| keeping.rhythm.is_due());
             let allowance = Allowance { before: total.executions, executions, time: left.min(time), forecast, keep };
             let begin = Instant::now();
             let Some(mut turn) = self.native.explore(&job, &allowance)? else {
+                if self.native.is_over() {
+                    // What it had explored since it was last heard is lost, and what was kept is still right.
+                    self.note_end();
+                    self.tell_progress(&total);
+                    self.resumable = keeping.is_some_and(|keeping| keeping.total.executions > 0);
+                    return Ok(Some((total, None, None)));
+                }
                 // What was explored since it was kept is lost with the process; findings are kept.
                 total = kept(&keeping);
                 attempts += 1;
@@ -247,10 +326,10 @@ impl<'a> Run<'a> {
                 continue;
             };
             if turn.restarted {
-                total = before;
-                self.estimate = None;
+                self.begin_again(&mut total, before);
             }
             total.add(&turn.summary);
+            self.note_classes(&turn.classes);
             if forecast != Wanted::No {
                 self.take_estimate(turn.estimate, begin.elapsed().saturating_sub(allowance.time));
             }
@@ -265,6 +344,10 @@ impl<'a> Run<'a> {
             let stopped = self.tell_progress(&total);
             if let Some(divergence) = &turn.departure {
                 let departed = self.check.explain_departure(&self.native, divergence)?;
+                self.native.stop_exploring();
+                return Ok(Some((total, None, Some(departed))));
+            }
+            if let Some(departed) = self.waits_for_memory() {
                 self.native.stop_exploring();
                 return Ok(Some((total, None, Some(departed))));
             }
@@ -284,14 +367,30 @@ impl<'a> Run<'a> {
             if turn.coverage.is_some() {
                 return Ok(Some((total, turn.coverage, None)));
             }
-            self.timed_out |= self.check.max_time.is_some_and(|t| self.started.elapsed() >= t);
-            if self.timed_out || total.executions >= most || stopped {
+            self.note_end();
+            if self.timed_out || total.executions + self.discarded >= most || stopped {
+                if let Some(keeping) = keeping {
+                    self.keep_the_last(keeping, &total)?;
+                }
                 if self.findings.is_empty() && !stopped && self.is_exhaustive() {
                     self.look_at_what_is_left(&job, &total)?;
                 }
                 return Ok(Some((total, None, None)));
             }
         }
+    }
+
+    /// Notes classes that were explored.
+    pub(super) fn note_classes(&mut self, fingerprints: &[u64]) {
+        for fingerprint in fingerprints {
+            self.classes.note(*fingerprint);
+        }
+    }
+
+    /// Notes if the time is over, or somebody has stopped it.
+    pub(super) fn note_end(&mut self) {
+        self.timed_out |= self.limit.is_late();
+        self.interrupted |= self.limit.is_stopped();
     }
 
     /// What a process is to explore.
@@ -302,6 +401,7 @@ impl<'a> Run<'a> {
             seed: self.check.seed,
             depth: self.check.depth,
             expected_status: self.check.expected_status,
+            recognise: if self.is_exhaustive() { Recognised::Noted } else { Recognised::No },
         }
     }
 
@@ -322,69 +422,15 @@ impl<'a> Run<'a> {
         !self.kind.samples() && self.bound.is_none()
     }
 
-    /// Whether it is time for an estimate, given how long the present turn may take.
-    pub(super) fn wants_forecast(&self, time: Duration) -> Wanted {
-        let since = self.foreseen.1.elapsed();
-        let due = since >= FORESEEN || self.estimate.is_none() && since >= FIRST_FORESEEN || time <= TURN;
-        let affordable = since >= SHARE * self.forecast_cost;
-        if due && affordable && self.is_exhaustive() { Wanted::Rough } else { Wanted::No }
-    }
-
-    /// Takes an estimate that was made now, and what it cost.
-    fn take_estimate(&mut self, estimate: Option<ordain_explore::estimate::Estimate>, cost: Duration) {
-        (self.foreseen.1, self.forecast_cost) = (Instant::now(), cost);
-        if let Some(e) = estimate {
-            self.estimate = Some(Estimate::from_ln(e.ln, e.low, e.high, e.done));
-        }
-    }
-
-    /// Estimates as well as can be how much there is, at the end of a search that could not explore all of it. That runs the program a few
-    /// times in random orders; if they show something, it is a finding.
-    fn look_at_what_is_left(&mut self, job: &Search, total: &Summary) -> Result<(), Problem> {
-        let allowance =
-            Allowance { before: total.executions, executions: 0, time: TURN, forecast: Wanted::Best, keep: false };
-        let Some(turn) = self.native.explore(job, &allowance)? else { return Ok(()) };
-        self.take_estimate(turn.estimate, Duration::ZERO);
-        self.crossings = turn.crossings;
-        if turn.telling
-            && let Some(noticed) = finding::notice(&self.native, self.check.expected_status)
-        {
-            self.keep(noticed)?;
-        }
-        Ok(())
-    }
-
-    /// The same for a search that is led from here; gives what was noticed.
-    fn forecast(&mut self, strategy: &mut dyn Strategy, total: &mut Summary, effort: Effort) -> Option<Noticed> {
-        let (check, known) = (self.check, &self.noticed);
-        let mut interesting = None;
-        let (done, begin) = (total.executions, Instant::now());
-        let forecast = self.foresight.forecast(&mut self.native, strategy, done, effort, &mut |native| {
-            interesting =
-                finding::notice(native, check.expected_status).filter(|n| !known.iter().any(|k| k.is_like(n)));
-            let over = interesting.is_some() || native.failure().is_some();
-            if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        match forecast {
-            Forecast::Estimate(estimate) => self.take_estimate(estimate, begin.elapsed()),
-            Forecast::Restarted => {
-                *total = Summary { executions: 0, blocked: 0, ..*total };
-                self.estimate = None;
-            }
-            Forecast::Broken => {}
-        }
-        self.foreseen = (*total, Instant::now());
-        interesting
-    }
-
     fn search(&mut self, strategy: &mut dyn Strategy, before: Summary) -> Result<(Summary, Option<String>), Problem> {
         let most = self.most(&before);
         let mut total = before;
         let mut result = None;
         let used = processor_time();
         let exhaustive = self.is_exhaustive() && !self.check.compare_output;
+        let noting = !self.kind.samples();
         loop {
-            let (check, started, known) = (self.check, self.started, &self.noticed);
+            let (check, limit, known, discarded) = (self.check, &self.limit, &self.noticed, self.discarded);
             let round = Instant::now();
             let (time, executions) = self.observer.allowance(total.executions);
             let mut turn_over = false;
@@ -392,14 +438,20 @@ impl<'a> Run<'a> {
                 (&mut self.outputs, &mut self.visible, &mut self.spin_held, &mut self.timed_out);
             let done = total.executions;
             let mut interesting = None;
-            let foresight = &mut self.foresight;
+            let (foresight, classes) = (&mut self.foresight, &mut self.classes);
             let summary = search(&mut self.native, strategy, &mut |native, summary| {
                 let execution = native.execution();
                 if exhaustive {
                     foresight.hear(execution);
                 }
-                *visible = (*visible).max(execution.steps.iter().filter(|s| s.op.is_synchronisation()).count());
+                *visible = (*visible).max(execution.visible());
                 *spin_held |= execution.spin_held;
+                if summary.executions == 0 {
+                    // Nothing that was explored before counts.
+                    classes.clear();
+                } else if noting && is_comparable(execution) {
+                    classes.note(key_of(execution));
+                }
                 if matches!(execution.end, End::Cut) {
                     return ControlFlow::Continue(());
                 }
@@ -411,24 +463,28 @@ impl<'a> Run<'a> {
                     interesting = Some(noticed);
                     return ControlFlow::Break(());
                 }
-                if done + summary.executions >= most {
-                    return ControlFlow::Break(());
-                }
-                if summary.executions % 64 == 0 && check.max_time.is_some_and(|t| started.elapsed() >= t) {
-                    *timed_out = true;
+                let unseen = exhaustive && native.unmodelled() & Unmodelled::MemoryLoops.bit() != 0;
+                if unseen || done + discarded + summary.executions >= most || limit.is_over() {
+                    *timed_out |= limit.is_late();
                     return ControlFlow::Break(());
                 }
                 turn_over = round.elapsed() >= TURN.min(time) || summary.executions >= executions;
                 if turn_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             if summary.restarted {
-                total = Summary { executions: before.executions, blocked: before.blocked, ..total };
+                self.begin_again(&mut total, before);
                 self.foreseen.0 = total;
                 self.foresight.restart();
-                self.estimate = None;
             }
             total.add(&summary);
-            let over = self.timed_out || total.executions >= most;
+            self.note_end();
+            if self.native.is_over() {
+                // The last execution did not end.
+                total.executions -= 1;
+                self.tell_progress(&total);
+                break;
+            }
+            let over = self.timed_out || total.executions + self.discarded >= most;
             let due = over || self.wants_forecast(time) != Wanted::No;
             let diverged = matches!(self.native.execution().end, End::Diverged(_)) || self.native.failure().is_some();
             if due && exhaustive && !diverged && interesting.is_none() && !summary.exhausted {
@@ -449,12 +505,17 @@ impl<'a> Run<'a> {
                 result = Some(self.check.explain_departure(&self.native, &divergence)?);
                 break;
             }
+            if let Some(departed) = self.waits_for_memory() {
+                result = Some(departed);
+                break;
+            }
             match interesting {
                 Some(noticed) => self.keep(noticed)?,
                 None if turn_over && !stopped => continue,
                 None => break,
             }
-            if stopped || !self.check.keep_going || summary.exhausted || total.executions >= most {
+            let spent = self.timed_out || total.executions + self.discarded >= most;
+            if stopped || !self.check.keep_going || summary.exhausted || spent {
                 break;
             }
         }
@@ -462,131 +523,10 @@ impl<'a> Run<'a> {
         self.exploring += processor_time().saturating_sub(used);
         Ok((total, result))
     }
-
-    /// The path that the search was on, in words: the program follows it once more for that.
-    fn describe_path(&mut self) -> Vec<Branch> {
-        let crossings = std::mem::take(&mut self.crossings);
-        let prefix: Vec<Planned> = crossings.iter().map(|c| Planned { transition: c.taken, op: None }).collect();
-        let names = self.native.names().thread_count();
-        let known = |c: &Crossing| [c.taken].iter().chain(&c.explored).chain(&c.left).all(|t| t.thread.index() < names);
-        if crossings.is_empty() || !crossings.iter().all(known) {
-            return Vec::new();
-        }
-        self.native.run(&mut Plan::follow(&prefix, &mut Lowest));
-        if self.native.failure().is_some() || matches!(self.native.execution().end, End::Diverged(_)) {
-            return Vec::new();
-        }
-        let words = finding::NativeWords::new(&self.native);
-        let execution = self.native.execution();
-        let told = crossings.iter().enumerate();
-        told.map(|(depth, c)| branch(&words, execution, depth, c.taken, &c.explored, &c.left)).collect()
-    }
-
-    pub(super) fn report(mut self, summary: Summary, coverage: Option<Coverage>, departed: Option<String>) -> Report {
-        // A few calls are little for a program in which others would be hidden.
-        let few = if self.check.binary.rust { 2 * summary.threads } else { 0 };
-        let blind = summary.threads > 1 && self.visible <= few;
-        let exhausted = coverage == Some(Coverage::Everything);
-        let verdict = match () {
-            () if !self.findings.is_empty() => Verdict::Finding,
-            () if exhausted && !blind => Verdict::Verified,
-            () => Verdict::NoFinding,
-        };
-        let classes = summary.executions;
-        let executions = ordain_report::terminal::plural(classes as usize, "execution");
-        let meaning = match verdict {
-            Verdict::Finding => format!("{} of {executions} misbehaved", self.findings.len()),
-            Verdict::Verified => format!(
-                "every class of schedules was explored ({classes}). Verified at level {LEVEL}: holds if the program has no data races"
-            ),
-            Verdict::NoFinding if exhausted => {
-                format!("there was almost nothing to explore: {executions} cover all that is visible")
-            }
-            Verdict::NoFinding if coverage == Some(Coverage::Bound) => {
-                format!("every class within the bound was explored ({classes})")
-            }
-            Verdict::NoFinding => match self.estimate {
-                Some(estimate) => {
-                    let things = if self.kind == StrategyKind::Dfs { "schedules" } else { "classes" };
-                    format!("nothing was found in {executions}; {} explored", estimate.in_words(things))
-                }
-                None => format!("nothing was found in {executions}; what is left was not explored"),
-            },
-        };
-        if blind {
-            let advice = if self.check.binary.rust {
-                "Locks, channels and atomics of Rust's std work on memory directly, without calls; check such code with \
-                 the library ordain instead"
-            } else {
-                "It may synchronise by atomics or flags, which level sync does not see"
-            };
-            self.notes.push(format!(
-                "ALMOST NOTHING WAS VISIBLE: {} threads, but only {} synchronisation calls in an execution. {advice}",
-                summary.threads, self.visible
-            ));
-        }
-        if let Some(departed) = departed {
-            self.notes.push(format!(
-                "the program synchronises by memory that level sync does not see (atomics, flags): {departed}. The search went on \
-                 by random sampling, which proves nothing"
-            ));
-        }
-        if self.spin_held {
-            self.notes.push(format!(
-                "threads that wait in a loop were held after {} idle rounds; more rounds were not explored",
-                self.check.options.spin_bound
-            ));
-        }
-        if self.timed_out {
-            self.notes.push("the time was over".into());
-        }
-        if self.interrupted {
-            self.notes.push("it was stopped before its end".into());
-        }
-        if self.native.losses > 0 {
-            let processes = if self.native.losses == 1 { "1 process was" } else { "several processes were" };
-            let how = self.native.last_loss.as_deref().unwrap_or("nobody knows how");
-            self.notes.push(format!("{processes} lost and started again ({how})"));
-        }
-        let path = if exhausted { Vec::new() } else { self.describe_path() };
-        let workers = self.workers();
-        Report {
-            path,
-            workers,
-            verdict,
-            meaning,
-            notes: self.notes,
-            strategy: if self.bound.is_some() { "bounded" } else { self.kind.name() },
-            mode: self.native.mode(),
-            mode_reason: mode_reason(self.check.mode, &self.native.changes),
-            summary,
-            visible: self.visible,
-            findings: self.findings,
-            losses: self.native.losses,
-            exploring: self.exploring,
-            progress: self.progress.done(),
-            estimate: if exhausted { Some(Estimate::exact(classes)) } else { self.estimate },
-            interrupted: self.interrupted,
-            resumable: self.resumable,
-            wall: self.started.elapsed(),
-            cpu: {
-                drop(self.native);
-                processor_time().saturating_sub(self.cpu)
-            },
-        }
-    }
-}
-
-fn mode_reason(asked: Option<Mode>, changes: &[ModeChange]) -> String {
-    match (asked, changes.last()) {
-        (Some(_), _) => "asked for".into(),
-        (None, Some(change)) => format!("{} mode was left: {}", change.from.word(), change.reason),
-        (None, None) => "memory can be put back".into(),
-    }
 }
 
 /// Whether the output of the last execution differs from that of all others.
-fn compare_output(native: &mut Native, outputs: &mut Vec<[Vec<u8>; 2]>) -> Option<Noticed> {
+pub(super) fn compare_output(native: &mut Native, outputs: &mut Vec<[Vec<u8>; 2]>) -> Option<Noticed> {
     let output = [native.output(0), native.output(1)];
     if outputs.contains(&output) {
         return None;
@@ -596,7 +536,7 @@ fn compare_output(native: &mut Native, outputs: &mut Vec<[Vec<u8>; 2]>) -> Optio
 }
 
 /// Processor time of this process and its children that have ended.
-fn processor_time() -> Duration {
+pub(super) fn processor_time() -> Duration {
     let of = |who| {
         // SAFETY: fills in a structure of our own.
         let usage = unsafe {

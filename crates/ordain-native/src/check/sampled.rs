@@ -7,10 +7,12 @@ use super::Problem;
 use super::divided::Heard;
 use super::run::{Explored, Run};
 use crate::finding::Noticed;
+use crate::limit::Limit;
 use crate::target::{Allowance, Failure, Native, Search, Wanted};
 use ordain_explore::strategy::{CHUNK, Chunk, Deal, InOrder};
 use ordain_explore::{Coverage, Summary};
 use ordain_wire::Mode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -25,9 +27,9 @@ struct Common {
     job: Search,
     deal: Deal,
     keep_going: bool,
-    deadline: Option<Instant>,
+    limit: Limit,
     /// Nobody goes on, whatever is left.
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
 }
 
 /// What a worker tells of a chunk.
@@ -46,7 +48,7 @@ enum Told {
 
 impl Common {
     fn is_over(&self) -> bool {
-        self.stop.load(Relaxed) || self.deadline.is_some_and(|d| Instant::now() >= d)
+        self.stop.load(Relaxed) || self.limit.is_over()
     }
 
     fn work(&self, mut native: Native, tell: &Sender<(u64, Told)>) {
@@ -77,7 +79,7 @@ impl Common {
             if self.is_over() || !self.deal.matters(chunk.number) {
                 return Some(());
             }
-            let time = self.deadline.map_or(TURN, |d| d.saturating_duration_since(Instant::now()).min(TURN));
+            let time = self.limit.left().min(TURN);
             let executions = chunk.samples - drawn;
             let allowance = Allowance { before: drawn, executions, time, forecast: Wanted::No, keep: false };
             let losses = native.losses;
@@ -88,6 +90,7 @@ impl Common {
                     ends = heard.ends(self.keep_going);
                     Told::Turn(Box::new(heard))
                 }
+                Ok(None) if native.is_over() => return Some(()),
                 Ok(None) => {
                     attempts += 1;
                     told.truncate(known);
@@ -121,12 +124,18 @@ struct Taken {
     /// One worker would have ended here.
     over: bool,
     given_up: bool,
+    /// Executions at the same time share something, so what they showed may be wrong.
+    meet: bool,
     problem: Option<Problem>,
 }
 
 impl Taken {
     fn take(&mut self, run: &mut Run<'_>, told: Told) {
         if self.over {
+            return;
+        }
+        if run.native.uses_names() {
+            (self.meet, self.over) = (true, true);
             return;
         }
         match told {
@@ -152,8 +161,8 @@ impl Taken {
 
 impl Run<'_> {
     /// Whether samples are drawn by several workers.
-    pub(super) fn is_shared(&self) -> bool {
-        self.check.workers > 1
+    pub(super) fn is_shared(&mut self) -> bool {
+        self.workers_now() > 1
             && self.kind().samples()
             && self.native.mode() != Mode::Exec
             && !self.check.compare_output
@@ -167,14 +176,17 @@ impl Run<'_> {
             job: self.job(),
             deal: Deal::new(self.check.seed, most),
             keep_going: self.check.keep_going,
-            deadline: self.check.max_time.map(|t| self.started + t),
-            stop: AtomicBool::new(false),
+            limit: self.limit.clone(),
+            stop: Arc::new(AtomicBool::new(false)),
         };
+        self.crowd = self.workers;
         let mut crew = Vec::new();
-        for number in 0..self.check.workers {
+        for number in 0..self.workers {
             let fresh = self.native.fresh_like()?;
             // The first goes on with the process that is there.
-            crew.push(if number == 0 { std::mem::replace(&mut self.native, fresh) } else { fresh });
+            let mut native = if number == 0 { std::mem::replace(&mut self.native, fresh) } else { fresh };
+            native.set_limit(self.limit.clone().or(Some(common.stop.clone())));
+            crew.push(native);
         }
         // What was drawn, in whatever order, and what of it counts by now.
         let mut drawn = Summary::default();
@@ -219,13 +231,18 @@ impl Run<'_> {
             }
         });
         if !taken.over {
-            self.timed_out |= common.deadline.is_some_and(|d| Instant::now() >= d);
+            self.note_end();
             // Time is over, or somebody stopped it: what was noticed is told, though chunks before it are not done.
             for what in order.rest() {
                 taken.take(self, what);
             }
         }
-        let Taken { total, given_up, problem, .. } = taken;
+        let Taken { total, given_up, meet, problem, .. } = taken;
+        if meet {
+            // One worker begins again.
+            self.workers_now();
+            return self.search_whole(None);
+        }
         match problem {
             Some(problem) => Err(problem),
             None if given_up => Ok(None),

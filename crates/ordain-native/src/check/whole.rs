@@ -41,12 +41,6 @@ impl Run<'_> {
             self.begin_with(&mut controller);
         }
         let explored = self.search_inside(Summary::default(), Some(&mut keeping))?;
-        let over = !self.findings.is_empty() && !self.check.keep_going && !self.interrupted;
-        if let Some((total, None, None)) = explored
-            && !over
-        {
-            self.keep_the_last(&mut keeping, &total)?;
-        }
         if explored.is_none() {
             self.native.begin_with(None);
         }
@@ -71,10 +65,11 @@ impl Run<'_> {
     }
 
     /// Keeps what is left at the end.
-    fn keep_the_last(&mut self, keeping: &mut Keeping, total: &Summary) -> Result<(), Problem> {
+    pub(super) fn keep_the_last(&mut self, keeping: &mut Keeping, total: &Summary) -> Result<(), Problem> {
         let (time, forecast) = (Duration::ZERO, Wanted::No);
         let allowance = Allowance { before: total.executions, executions: 0, time, forecast, keep: true };
-        let turn = self.native.explore(&self.job(), &allowance)?;
+        let job = self.job();
+        let turn = self.in_a_moment(|run| run.native.explore(&job, &allowance))?;
         if let Some(explored) = turn.and_then(|turn| turn.explored) {
             self.resumable = self.keep_whole(keeping, explored, total);
         }

@@ -2,13 +2,14 @@
 
 use super::{Attempt, Failure, Native};
 use crate::process::{Waited, describe};
+use ordain_explore::classes::Classes;
 use ordain_explore::crossing::{self, Crossing};
 use ordain_explore::estimate::Estimate;
 use ordain_explore::frontier::{Explored, Order};
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Summary};
 use ordain_model::{Divergence, Operation};
-use ordain_wire::{Job, Lead, Status};
+use ordain_wire::{Job, Lead, Mode, Recognise, Status};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -25,6 +26,19 @@ pub struct Search {
     pub depth: usize,
     /// The exit status that is not worth telling.
     pub expected_status: i32,
+    /// What is done with the classes of executions.
+    pub recognise: Recognised,
+}
+
+/// What is done with the classes of executions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recognised {
+    /// Nothing.
+    No,
+    /// They are told.
+    Noted,
+    /// Samples of all samplers, in place of the strategy, are compared with those that were written to the program.
+    Compared,
 }
 
 /// What a process has explored in a turn.
@@ -48,6 +62,10 @@ pub struct Turn {
     pub estimate: Option<Estimate>,
     /// What has become of the search, if that was asked for and could be told.
     pub explored: Option<Explored>,
+    /// The fingerprints of explored classes, if that was asked for.
+    pub classes: Vec<u64>,
+    /// Whether the last execution is worth a look because nobody has explored its class.
+    pub unexplored: bool,
 }
 
 /// What a process is to do in a turn.
@@ -84,10 +102,21 @@ impl Native {
             self.prepare_search()?;
         }
         self.ensure_process()?;
+        if self.mode == Mode::Exec {
+            // It has just come to that, and there each execution is led from here.
+            return Ok(None);
+        }
         if !self.exploring && !self.shared.write_known(&self.follower.known_since(0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
         self.take_turn_with(Job::EXPLORE, search, allowance)
+    }
+
+    /// Tells the process, which is about to compare samples, with which classes.
+    pub(crate) fn write_classes(&mut self, classes: &Classes) -> Result<(), Failure> {
+        self.ensure_process()?;
+        self.shared.write_classes(classes);
+        Ok(())
     }
 
     /// Searches begin with this from now on, not with nothing: the rest of one that was begun elsewhere.
@@ -135,6 +164,12 @@ impl Native {
         control.bound_kind.store(kind, Relaxed);
         control.bound.store(bound, Relaxed);
         control.expected_status.store(search.expected_status, Relaxed);
+        let recognise = match search.recognise {
+            Recognised::No => Recognise::NO,
+            Recognised::Noted => Recognise::NOTE,
+            Recognised::Compared => Recognise::COMPARE,
+        };
+        control.recognise.store(recognise, Relaxed);
         control.most.store(allowance.executions, Relaxed);
         control.time.store(allowance.time.as_micros() as u64, Relaxed);
         control.before.store(allowance.before, Relaxed);
@@ -144,8 +179,9 @@ impl Native {
         control.message_length.store(0, Relaxed);
         self.exploring = true;
         let Some(process) = self.process.as_mut() else { return Ok(None) };
-        process.give_turn(&self.shared);
-        let waited = process.wait(&self.shared, self.patience).map_err(|e| Failure::Broken(e.to_string()))?;
+        process.give_turn(&self.shared, &self.limit);
+        let waited =
+            process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Broken(e.to_string()))?;
         let status = self.shared.control().status.load(Relaxed);
         let turn = match (waited, status) {
             (Waited::Turn, Status::EXPLORED) => self.take_turn(),
@@ -153,11 +189,15 @@ impl Native {
                 self.grow_pool()?;
                 None
             }
-            (Waited::Turn, Status::REFUSED) => {
+            (Waited::Turn, status @ (Status::REFUSED | Status::OTHER_MODE)) => {
                 let reason = self.shared.message();
-                if !self.leave_mode(&reason) {
+                if !self.leave_mode(status, &reason) {
                     return Err(Failure::Refused(reason));
                 }
+                None
+            }
+            (Waited::Over, _) => {
+                self.failure = Some(Failure::Over);
                 None
             }
             (waited, _) => {
@@ -165,7 +205,7 @@ impl Native {
                 self.last_loss = Some(match waited {
                     Waited::Ended(status) => describe(status),
                     Waited::Stuck => "it does not answer any more".into(),
-                    Waited::Turn => self.shared.message(),
+                    Waited::Turn | Waited::Over => self.shared.message(),
                 });
                 None
             }
@@ -216,6 +256,11 @@ impl Native {
                 spun: control.spin_held.load(Relaxed) != 0,
                 restarted: control.restarted.load(Relaxed) != 0,
             },
+            classes: match control.recognise.load(Relaxed) {
+                Recognise::NOTE => self.shared.read_classes(),
+                _ => Vec::new(),
+            },
+            unexplored: control.unexplored.load(Relaxed) != 0,
             cpu: Duration::from_nanos(control.cpu.load(Relaxed)),
             coverage: match control.exhausted.load(Relaxed) {
                 1 => Some(Coverage::Everything),

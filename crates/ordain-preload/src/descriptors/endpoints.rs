@@ -1,15 +1,19 @@
 //! Making, copying and closing descriptors.
 
 use super::{
-    ALL, Entry, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, locks, object_of, refresh,
-    remove, settle,
+    ALL, Entry, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, locks, object_of, polling,
+    refresh, remove, settle,
 };
 use crate::context::interpose;
+use crate::engine::engine;
+use crate::files;
+use crate::kernel;
 use crate::process::note_descriptor;
 use crate::real::c_result;
 use crate::sys::{self, call};
 use core::ffi::{c_int, c_uint};
 use libc::EBADF;
+use ordain_model::{Member, ObjectId};
 use ordain_wire::SHARED_FD;
 
 interpose! {
@@ -26,6 +30,7 @@ interpose! {
 fn connect(fds: [c_int; 2], kind: Kind, stream: bool) {
     let group = Some(create_group());
     for (end, fd) in fds.into_iter().enumerate() {
+        files::opened(fd);
         insert(fd, Entry { group, end, stream, ..Entry::new(kind) });
     }
     group.into_iter().for_each(refresh);
@@ -37,6 +42,7 @@ unsafe extern "C" fn make_pipe(out: *mut c_int) -> c_int {
 }
 
 unsafe extern "C" fn make_pipe_with(out: *mut c_int, flags: c_int) -> c_int {
+    files::take_number();
     // SAFETY: what the program asks for.
     unsafe {
         let result = call!(libc::SYS_pipe2, out, flags);
@@ -48,6 +54,7 @@ unsafe extern "C" fn make_pipe_with(out: *mut c_int, flags: c_int) -> c_int {
 }
 
 unsafe extern "C" fn make_pair(domain: c_int, kind: c_int, protocol: c_int, out: *mut c_int) -> c_int {
+    files::take_number();
     // SAFETY: what the program asks for.
     unsafe {
         let result = call!(libc::SYS_socketpair, domain, kind, protocol, out);
@@ -59,9 +66,11 @@ unsafe extern "C" fn make_pair(domain: c_int, kind: c_int, protocol: c_int, out:
 }
 
 unsafe extern "C" fn make_event(initial: c_uint, flags: c_int) -> c_int {
+    files::take_number();
     // SAFETY: what the program asks for.
     let fd = c_result(unsafe { call!(libc::SYS_eventfd2, initial, flags) }) as c_int;
     if fd >= 0 {
+        files::opened(fd);
         let group = create_group();
         insert(fd, Entry { group: Some(group), ..Entry::new(Kind::Event) });
         refresh(group);
@@ -75,13 +84,27 @@ struct Leaving {
     group: usize,
 }
 
+/// What is closed with a descriptor.
+fn closed_with(fd: c_int, add: &mut dyn FnMut(ObjectId, u64)) {
+    let Some(known) = entry(fd) else { return };
+    match known.kind {
+        Kind::Locked(file, _) => add(locks::object(file), Member::WRITE),
+        Kind::Epoll(number) => add(polling::object(number), Member::WRITE | Member::TELL),
+        _ => {}
+    }
+    if let Some(group) = known.group {
+        add(object_of(group), Member::WRITE | Member::TELL);
+    }
+}
+
 /// Begins to close a descriptor: a step, if others can notice.
 fn leave(fd: c_int) -> Option<Leaving> {
-    if let Some(Entry { kind: Kind::Locked(file, _), .. }) = entry(fd) {
-        locks::before_close(file);
+    if engine().is_alone() {
+        closed_with(fd, &mut |object, _| change(object));
+    } else {
+        files::before_close(fd, |add| closed_with(fd, add));
     }
     let group = entry(fd)?.group?;
-    change(object_of(group));
     // Another thread may have closed it, or made another.
     let entry = entry(fd).filter(|e| e.group == Some(group))?;
     for waiting in descriptors().groups[group].queue.clone() {
@@ -96,6 +119,7 @@ fn left(fd: c_int, leaving: Option<Leaving>) {
         locks::after_close(file, opening, fd);
     }
     remove(fd);
+    files::closed(fd);
     let Some(Leaving { entry, group }) = leaving else { return };
     let gone = descriptors().groups[group].ends.get(entry.end).is_none_or(|fds| fds.is_empty());
     if gone {
@@ -113,18 +137,27 @@ fn left(fd: c_int, leaving: Option<Leaving>) {
 }
 
 unsafe extern "C" fn close_one(fd: c_int) -> c_int {
+    // SAFETY: what the program asks for.
+    c_result(unsafe { raw_close(fd) }) as c_int
+}
+
+/// Closes a descriptor; gives what the system call gives.
+pub unsafe fn raw_close(fd: c_int) -> isize {
     if fd >= SHARED_FD {
-        return fail(EBADF);
+        return -(EBADF as isize);
     }
     let leaving = leave(fd);
     note_descriptor(fd);
     // SAFETY: what the program asks for.
     let result = unsafe { call!(sys::SYS_close, fd) };
     left(fd, leaving);
-    c_result(result) as c_int
+    result
 }
 
 unsafe extern "C" fn close_many(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    if first > last {
+        return fail(libc::EINVAL);
+    }
     let last = last.min(SHARED_FD as c_uint - 1);
     if first > last {
         return 0;
@@ -138,7 +171,7 @@ unsafe extern "C" fn close_many(first: c_uint, last: c_uint, flags: c_int) -> c_
                 }
             }
         }
-        note_descriptor(first.min(2) as c_int);
+        note_descriptor(first as c_int);
         c_result(call!(sys::SYS_close_range, first, last, flags)) as c_int
     }
 }
@@ -151,6 +184,7 @@ unsafe extern "C" fn close_from(first: c_int) {
 /// Notes a copy.
 fn copied(from: c_int, to: c_int) {
     note_descriptor(to);
+    files::copied(from, to);
     if let Some(entry) = entry(from) {
         insert(to, entry);
         if let Kind::Locked(file, opening) = entry.kind {
@@ -160,6 +194,7 @@ fn copied(from: c_int, to: c_int) {
 }
 
 unsafe extern "C" fn copy(fd: c_int) -> c_int {
+    files::take_number();
     // SAFETY: what the program asks for.
     let new = c_result(unsafe { call!(libc::SYS_dup, fd) }) as c_int;
     if new >= 0 {
@@ -193,6 +228,14 @@ unsafe extern "C" fn copy_to_with(from: c_int, to: c_int, flags: c_int) -> c_int
 }
 
 unsafe extern "C" fn control(fd: c_int, command: c_int, argument: usize) -> c_int {
+    kernel::look_at_control(fd, command);
+    if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
+        files::take_number();
+    }
+    // SAFETY: what the program asks for.
+    if let Some(result) = unsafe { files::lock(fd, command, argument) } {
+        return c_result(result) as c_int;
+    }
     // SAFETY: what the program asks for.
     let result = c_result(unsafe { call!(sys::SYS_fcntl, fd, command, argument) }) as c_int;
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) && result >= 0 {

@@ -1,11 +1,15 @@
 //! Opening files: what matters is what differs from run to run, such as devices and files of the kernel's.
 
-use super::{Entry, Kind, descriptors, insert, outside};
+use super::{Entry, Kind, descriptors, fifo, insert, outside};
 use crate::context::interpose;
+use crate::engine::engine;
+use crate::files;
 use crate::handles;
+use crate::kernel;
 use crate::process::note_descriptor;
 use crate::real::{c_result, call_real};
 use crate::sys::{self, call};
+use crate::unmodelled::note_name;
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 
 /// Kinds of file systems whose files say how the system is at this moment.
@@ -36,15 +40,41 @@ unsafe extern "C" fn open_at(directory: c_int, path: *const c_char, flags: c_int
 pub unsafe fn raw_open(directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> isize {
     // SAFETY: what the program asks for.
     unsafe {
+        if flags & libc::O_ACCMODE != libc::O_RDONLY && !path.is_null() {
+            kernel::look_at_opening(CStr::from_ptr(path).to_bytes());
+        }
         let mut room = [0; 256];
         let real = real_path(path, &mut room);
-        let fd = call!(libc::SYS_openat, directory, real, flags, mode);
+        let fd = match fifo_at(directory, real, flags) {
+            Some(status) => fifo::open(directory, real, flags, &status, files::path_key(directory, real)),
+            None => files::open(directory, real, flags, mode),
+        };
         note_descriptor(fd as c_int);
+        if fd == -libc::EEXIST as isize {
+            note_name();
+        }
         if fd >= 0 && flags & libc::O_PATH == 0 && !path.is_null() {
             know(fd as c_int, CStr::from_ptr(path).to_bytes(), flags & libc::O_ACCMODE == libc::O_RDONLY);
         }
         fd
     }
+}
+
+/// What is known of the FIFO at a path, if there is one that only threads of the program open.
+unsafe fn fifo_at(directory: c_int, path: *const c_char, flags: c_int) -> Option<libc::stat> {
+    if descriptors().shared || path.is_null() || flags & libc::O_PATH != 0 {
+        return None;
+    }
+    // SAFETY: zeroes are valid, and the kernel fills it in.
+    let status = unsafe {
+        let mut status: libc::stat = core::mem::zeroed();
+        if call!(libc::SYS_newfstatat, directory, path, &raw mut status, 0) < 0 {
+            return None;
+        }
+        status
+    };
+    let exclusive = flags & (libc::O_CREAT | libc::O_EXCL) == libc::O_CREAT | libc::O_EXCL;
+    (status.st_mode & libc::S_IFMT == libc::S_IFIFO && !exclusive).then_some(status)
 }
 
 /// Finds out what was opened.
@@ -58,9 +88,10 @@ unsafe fn know(fd: c_int, path: &[u8], reads: bool) {
         match status.st_mode & libc::S_IFMT {
             libc::S_IFCHR if RANDOM.contains(&status.st_rdev) => insert(fd, Entry::new(Kind::Random)),
             libc::S_IFCHR if !PLAIN.contains(&status.st_rdev) => outside::adopt(fd, path),
-            libc::S_IFREG if reads && is_of_kernel(fd, path) => {
-                outside::freeze(fd, path);
+            libc::S_IFREG if reads && is_of_kernel(fd, path) && outside::freeze(fd, path) => {
+                insert(fd, Entry::new(Kind::Frozen(engine().me())));
             }
+            libc::S_IFREG if !reads && status.st_nlink > 0 => note_name(),
             _ => {}
         }
     }
@@ -119,7 +150,13 @@ unsafe extern "C" fn open_stream(path: *const c_char, how: *const c_char) -> *mu
             return random_stream();
         }
         if !reads || !(text.starts_with(b"/proc/") || text.starts_with(b"/sys/")) {
+            if !reads {
+                kernel::look_at_opening(text);
+            }
             note_descriptor(-1);
+            if !reads && !text.starts_with(b"/dev/") {
+                note_name();
+            }
             return call_real!(fopen(path, how));
         }
         let fd = open_at(libc::AT_FDCWD, path, libc::O_RDONLY | closes, 0);

@@ -5,6 +5,7 @@ use super::files::is_same_opening;
 use super::{Entry, Kind, await_bits, change, descriptors, entry, fail, insert, tell};
 use crate::context::interpose;
 use crate::engine;
+use crate::files;
 use crate::objects;
 use crate::real::c_result;
 use crate::sys::call;
@@ -77,8 +78,9 @@ fn find(fd: c_int) -> Option<(usize, usize)> {
     });
     let openings = &mut descriptors().files[file].openings;
     let known = openings.iter().position(|o| o.fds.iter().any(|other| is_same_opening(fd, *other)));
-    // Its number should not depend on who locks first.
-    let mut free = (0..MOST).map(|i| (i + fd.max(0) as usize) % MOST).filter(|i| openings[*i].fds.is_empty());
+    // Its number should not depend on who opens or locks first.
+    let first = (files::stable_key(fd) % MOST as u64) as usize;
+    let mut free = (0..MOST).map(|i| (i + first) % MOST).filter(|i| openings[*i].fds.is_empty());
     let Some(opening) = known.or_else(|| free.next()) else {
         engine::refuse(format_args!("the program locks more than {MOST} openings of one file"));
     };
@@ -127,9 +129,9 @@ unsafe extern "C" fn lock(fd: c_int, operation: c_int) -> c_int {
     c_result(result) as c_int
 }
 
-/// A descriptor of a locked file is about to be closed.
-pub(super) fn before_close(file: usize) {
-    change(descriptors().files[file].object);
+/// The object of the locks on a file.
+pub(super) fn object(file: usize) -> ObjectId {
+    descriptors().files[file].object
 }
 
 /// It was closed: the last one of an opening takes the lock with it.

@@ -6,7 +6,9 @@
 //! processes go straight through. Reads and writes inside the C library (`fgets`, `printf`) are not seen.
 
 mod endpoints;
+mod fifo;
 mod files;
+mod identity;
 mod locks;
 mod outside;
 mod polling;
@@ -15,23 +17,24 @@ mod sockets;
 mod timers;
 mod transfer;
 
-use crate::engine::{engine, step};
+use crate::engine::{self, control, engine, step};
 use crate::objects;
 use crate::process::note_descriptor;
 use crate::real::c_result;
-use crate::signals;
 use crate::sys::{self, call};
-use crate::threads;
 use crate::time;
+use crate::unmodelled::{self, Unmodelled};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::c_int;
-use libc::{EAGAIN, EINTR, pollfd};
-use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation, Outcome, Wait};
+use core::sync::atomic::Ordering::Relaxed;
+use libc::{EAGAIN, pollfd};
+use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
 
+pub use endpoints::raw_close;
 pub use files::raw_open;
 pub use ports::stand_in;
-pub use transfer::{raw_read, raw_write};
+pub use transfer::{raw_read, raw_read_many, raw_write, raw_write_many};
 
 /// What an end is ready for: reading, writing, its end or an error, and the rest.
 const IN: u64 = 1;
@@ -40,9 +43,10 @@ const HUP: u64 = 4;
 const OTHER: u64 = 8;
 /// Bits of an end.
 const WIDTH: usize = 4;
-/// Most ends of one object; the bits above theirs tell edges to poll sets.
+/// Most ends of one object; the bits above theirs tell who has opened a FIFO.
 const MOST_ENDS: usize = 12;
-const FIRST_EDGE: u32 = 48;
+/// An operation that may change anything about any end.
+const ANY: u64 = u64::MAX;
 /// Where objects are said to be that no call makes: bound addresses, and all sockets for datagrams.
 const ADDRESSES: u64 = 2;
 const DATAGRAMS: u64 = 3;
@@ -61,6 +65,12 @@ enum Kind {
     Random,
     /// Leads out of the program; its number.
     Outside(usize),
+    /// A copy of a file of the kernel's, and who opened it.
+    Frozen(ThreadId),
+    /// A FIFO that is open for reading and writing.
+    Fifo,
+    /// Standard output (0) or standard error (1), if what is written there is compared.
+    Output(usize),
     /// A file with a lock: its number, and that of its opening.
     Locked(usize, usize),
 }
@@ -102,6 +112,8 @@ struct Group {
     timer: Option<(u64, u64)>,
     expired: u64,
     times: bool,
+    /// Of a FIFO: how often it was opened for reading and for writing.
+    openings: Option<[u32; 2]>,
 }
 
 /// Everything about descriptors; nothing of it survives an execution.
@@ -119,6 +131,10 @@ struct Descriptors {
     /// Says what has gone out.
     sent: u64,
     datagrams: Option<usize>,
+    /// FIFOs by device and number, and their groups.
+    fifos: Vec<((u64, u64), usize)>,
+    /// A child process has everything too.
+    shared: bool,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.
@@ -145,12 +161,34 @@ pub fn begin() {
     d.files.clear();
     d.sets.clear();
     d.outsides.clear();
+    d.fifos.clear();
+    d.shared = false;
     (d.addresses, d.datagrams, d.outside, d.sent) = (None, None, None, 0);
+    if control().compare_output.load(Relaxed) != 0 {
+        d.entries.resize(3, None);
+        (d.entries[1], d.entries[2]) = (Some(Entry::new(Kind::Output(0))), Some(Entry::new(Kind::Output(1))));
+    }
 }
 
 /// A child process has everything too: from now on others may read and write, and the kernel alone knows.
 pub fn share() {
     descriptors().entries.clear();
+    descriptors().shared = true;
+}
+
+/// Whether a descriptor is of a file of the kernel's. Its text is a copy that is the reader's own, and how long it is depends on the mode, so
+/// reading it is no step; threads that share such a descriptor are not followed.
+pub fn is_frozen(fd: c_int) -> bool {
+    let Some(Entry { kind: Kind::Frozen(owner), .. }) = entry(fd) else { return false };
+    if owner != engine().me() {
+        unmodelled::note_if_shared(Unmodelled::KernelFiles);
+    }
+    true
+}
+
+/// Whether a descriptor is one on which threads may wait for each other.
+pub fn is_known(fd: c_int) -> bool {
+    entry(fd).is_some_and(|e| e.group.is_some())
 }
 
 fn entry(fd: c_int) -> Option<Entry> {
@@ -205,6 +243,7 @@ fn new_group(object: ObjectId) -> usize {
         timer: None,
         expired: 0,
         times: false,
+        openings: None,
     });
     d.groups.len() - 1
 }
@@ -218,9 +257,10 @@ fn object_of(group: usize) -> ObjectId {
     descriptors().groups[group].object
 }
 
-/// Orders what follows with everything else that is done to an object.
+/// Orders what follows with everything else that is done to an object, and with what poll sets tell of it.
 fn change(object: ObjectId) {
-    step(Operation::Update { cell: object, order: MemoryOrder::SeqCst });
+    let set = objects::set_of(&[(object, Member::WRITE | Member::TELL)]);
+    step(Operation::Access { set, looks: false });
 }
 
 /// What poll says of a descriptor, as bits of its end.
@@ -251,30 +291,37 @@ fn word(number: usize) -> u64 {
     }
     let mut word = 0;
     for (end, fds) in group.ends.iter().enumerate().take(MOST_ENDS) {
-        if let Some(fd) = fds.first() {
-            word |= bits(ask(*fd, ALL, 0)) << (WIDTH * end);
-        }
+        // Who still waits at an end that was closed shall see that.
+        let ready = fds.first().map_or(HUP, |fd| bits(ask(*fd, ALL, 0)));
+        word |= ready << (WIDTH * end);
+    }
+    if let Some(openings) = group.openings {
+        word |= fifo::turns(openings);
     }
     if group.listens {
         word = word & !OUT | if group.queue.len() <= group.backlog { OUT } else { 0 };
-    }
-    for epoll in &d.epolls {
-        word |= epoll.edges(number, word, &d.entries);
     }
     word
 }
 
 /// Whether something is ready that the model does not know of: the program has used a descriptor behind our back, by stdio.
 pub fn is_behind() -> bool {
-    /// Bits above are edges, which the kernel does not know.
-    const READY: u64 = (1 << 48) - 1;
+    /// Bits above say who has opened a FIFO.
+    const READY: u64 = (1 << (WIDTH * MOST_ENDS)) - 1;
     (0..descriptors().groups.len()).any(|group| word(group) & READY & !engine().arbiter.value(object_of(group)) != 0)
 }
 
-/// Tells the model what a group is ready for.
+/// Tells the model what a group is ready for, after a step that may have changed anything.
 fn refresh(group: usize) {
+    refresh_after(group, ANY);
+}
+
+/// Tells the model what a group is ready for, after a step that waited for these bits; and the poll sets that the step may have
+/// given something to.
+fn refresh_after(group: usize, mask: u64) {
     let value = word(group);
     tell(object_of(group), value);
+    polling::tell_watchers(group, mask);
 }
 
 fn tell(object: ObjectId, value: u64) {
@@ -316,29 +363,20 @@ fn await_end(entry: &Entry, bits: u64, tries: bool, limit: u64) -> Result<(), c_
 
 /// Waits until an object has one of these bits, at most so long unless zero; gives an error if it gives up.
 fn await_bits(object: ObjectId, mask: u64, tries: bool, limit: u64) -> Result<(), c_int> {
-    loop {
-        let alarm = signals::is_armed();
-        let wait = match (tries, limit != 0 || alarm) {
-            (true, _) => Wait::Try,
-            (_, true) => Wait::Timed,
-            _ => Wait::Interruptible,
-        };
-        if wait == Wait::Timed {
-            time::wait_at_most(limit.max(1));
-        }
-        match step(Operation::Await { object, mask, wait }) {
-            Outcome::INTERRUPTED => threads::interrupted(),
-            Outcome::FAILED if wait == Wait::Timed && alarm => signals::ring_now(),
-            Outcome::FAILED => {
-                time::advance(limit);
-                return Err(EAGAIN);
-            }
-            _ => return Ok(()),
-        }
-        if !signals::goes_on() {
-            return Err(EINTR);
-        }
+    let wait = match (tries, limit != 0) {
+        (true, _) => Wait::Try,
+        (_, true) => Wait::Timed,
+        _ => Wait::Interruptible,
+    };
+    if wait == Wait::Timed {
+        time::wait_at_most(limit.max(1));
     }
+    // Calls with a limit do not go on behind handlers.
+    if engine::wait(Operation::Await { object, mask, wait }, wait != Wait::Timed)? == Outcome::FAILED {
+        time::advance(limit);
+        return Err(EAGAIN);
+    }
+    Ok(())
 }
 
 fn fail(error: c_int) -> c_int {

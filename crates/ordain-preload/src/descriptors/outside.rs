@@ -131,6 +131,7 @@ pub(super) unsafe fn freeze(fd: c_int, path: &[u8]) -> bool {
                 text
             }
         };
+        let text = super::identity::of_program(path, text);
         let flags = call!(libc::SYS_fcntl, fd, libc::F_GETFD);
         let copy = call!(libc::SYS_memfd_create, c"file".as_ptr(), libc::MFD_CLOEXEC);
         if copy < 0 {

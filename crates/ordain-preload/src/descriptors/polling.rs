@@ -1,24 +1,23 @@
 //! Waiting for several descriptors at once: `poll`, `select` and `epoll`.
 //!
 //! The model waits for the bits of all ends; when one is there, the kernel is asked, without waiting, and its answer is the program's.
-//! Interests that are told once for each change (edge triggered, one shot) have a bit of their own in the word of the object.
+//! A poll set of the kernel (`epoll`) tells in which order descriptors have become ready, so whatever makes one ready writes the objects
+//! of the sets that it is in. What is told once for each change (edge triggered, one shot) is known to the kernel alone: then the
+//! word of the set says whether it has something to tell.
 
-use super::{
-    Entry, FIRST_EDGE, HUP, IN, Kind, WIDTH, bits, change, descriptors, entry, fail, insert, object_of, refresh, tell,
-    timers,
-};
+use super::{Entry, HUP, IN, Kind, WIDTH, bits, descriptors, entry, fail, insert, object_of, tell, timers};
 use crate::context::interpose;
 use crate::engine::{self, engine, step};
+use crate::files;
 use crate::objects;
 use crate::real::c_result;
 use crate::signals;
 use crate::sys::call;
-use crate::threads;
 use crate::time;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
-use libc::{EINTR, EINVAL, epoll_event, fd_set, pollfd, sigset_t, timespec, timeval};
-use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
+use libc::{EINVAL, epoll_event, fd_set, pollfd, sigset_t, timespec, timeval};
+use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
 use ordain_wire::Event;
 
 const MILLISECOND: u64 = 1_000_000;
@@ -34,7 +33,7 @@ interpose! {
     epoll_wait => wait_for; epoll_pwait => wait_masked; epoll_pwait2 => wait_masked_exactly;
 }
 
-/// What is kept of a poll set.
+/// What is kept of a poll set. Its word: a bit for its version, and whether the kernel has something to tell.
 pub(super) struct Epoll {
     fd: c_int,
     object: ObjectId,
@@ -48,9 +47,19 @@ struct Interest {
     fd: c_int,
     events: u32,
     data: u64,
-    /// Its bit in the word of the object, if it is told once for each change.
-    edge: Option<u32>,
 }
+
+impl Interest {
+    /// Whether it is told once for each change, which only the kernel keeps track of.
+    fn is_told_once(&self) -> bool {
+        self.events & (libc::EPOLLET | libc::EPOLLONESHOT) as u32 != 0
+    }
+}
+
+/// Bits of the versions of a poll set.
+const VERSIONS: u32 = 32;
+/// The bit of a poll set that has something to tell.
+const TELLS: u64 = 1 << VERSIONS;
 
 impl Epoll {
     /// Forgets a descriptor that was closed.
@@ -58,18 +67,92 @@ impl Epoll {
         self.interests.retain(|i| i.fd != fd);
     }
 
-    /// The bits of interests in a group that are told once for each change, given what its ends are ready for.
-    pub(super) fn edges(&self, group: usize, word: u64, entries: &[Option<Entry>]) -> u64 {
-        let mut edges = 0;
-        for interest in &self.interests {
-            let Some(edge) = interest.edge else { continue };
-            let Some(known) = entries.get(interest.fd as usize).copied().flatten() else { continue };
-            let wanted = (bits(interest.events as i16) | HUP) << (WIDTH * known.end);
-            if known.group == Some(group) && word & wanted != 0 && super::ask(self.fd, libc::POLLIN, 0) != 0 {
-                edges |= 1 << edge;
+    /// Whether the model asks the kernel if there is something to tell.
+    fn asks(&self) -> bool {
+        self.interests.iter().any(|i| i.is_told_once())
+    }
+
+    fn word(&self) -> u64 {
+        let tells = self.asks() && super::ask(self.fd, libc::POLLIN, 0) != 0;
+        1 << (self.version % VERSIONS) | if tells { TELLS } else { 0 }
+    }
+
+    /// What is waited for: another version, or something to tell.
+    fn mask(&self) -> u64 {
+        (TELLS - 1) & !(1 << (self.version % VERSIONS)) | if self.asks() { TELLS } else { 0 }
+    }
+}
+
+/// The poll sets that have an interest in a descriptor, each with what must be done for it to hear of that: directly, or through others.
+fn watchers_of(group: usize) -> Vec<(usize, u64)> {
+    let mut found: Vec<(usize, u64)> = Vec::new();
+    for (number, epoll) in descriptors().epolls.iter().enumerate() {
+        for interest in &epoll.interests {
+            if let Some(known) = entry(interest.fd).filter(|e| e.group == Some(group)) {
+                let mask = causes(&known, bits(interest.events as i16));
+                match found.iter_mut().find(|f| f.0 == number) {
+                    Some(known) => known.1 |= mask,
+                    None => found.push((number, mask)),
+                }
             }
         }
-        edges
+    }
+    let mut at = 0;
+    while let Some(&(inner, mask)) = found.get(at) {
+        for outer in holders(inner) {
+            match found.iter_mut().find(|f| f.0 == outer) {
+                Some(known) => known.1 |= mask,
+                None => found.push((outer, mask)),
+            }
+        }
+        at += 1;
+    }
+    found
+}
+
+/// The poll sets that a poll set is in.
+fn holders(inner: usize) -> Vec<usize> {
+    let holds = |e: &Epoll| e.interests.iter().any(|i| number_of(i.fd) == Some(inner));
+    let epolls = descriptors().epolls.iter().enumerate();
+    epolls.filter(|(number, e)| *number != inner && holds(e)).map(|(number, _)| number).collect()
+}
+
+/// What others wait for before they do something that makes an end ready: writing for who wants to read, reading for who wants to write.
+fn causes(known: &Entry, wanted: u64) -> u64 {
+    let alone = matches!(known.kind, Kind::Event | Kind::Listener | Kind::Timer);
+    let all_ends = descriptors().datagrams == known.group;
+    let others = (0..super::MOST_ENDS).filter(|end| alone || all_ends || *end != known.end);
+    others.fold(super::OTHER << (WIDTH * known.end), |mask, end| {
+        let cause = if wanted & IN != 0 { super::OUT } else { 0 } | if wanted & super::OUT != 0 { IN } else { 0 };
+        mask | cause << (WIDTH * end)
+    })
+}
+
+/// Tells the model what the poll sets have to tell that a step on a group may have given something to.
+pub(super) fn tell_watchers(group: usize, mask: u64) {
+    if descriptors().epolls.is_empty() {
+        return;
+    }
+    for (number, by) in watchers_of(group) {
+        if by & mask != 0 {
+            tell_epoll(number);
+        }
+    }
+}
+
+fn tell_epoll(number: usize) {
+    let epoll = &descriptors().epolls[number];
+    tell(epoll.object, epoll.word());
+}
+
+/// The groups in a poll set, and in those that are in it.
+fn groups_in(number: usize, found: &mut Vec<usize>, depth: usize) {
+    for interest in &descriptors().epolls[number].interests {
+        match entry(interest.fd) {
+            Some(Entry { kind: Kind::Epoll(inner), .. }) if depth < 5 => groups_in(inner, found, depth + 1),
+            Some(Entry { group: Some(group), .. }) if !found.contains(&group) => found.push(group),
+            _ => {}
+        }
     }
 }
 
@@ -84,8 +167,8 @@ pub(super) struct Set {
 #[derive(Default)]
 struct Gathered {
     members: Vec<(ObjectId, u64)>,
-    /// Groups with interests that are told once.
-    edges: Vec<usize>,
+    /// The poll set that is waited on.
+    taken: Option<usize>,
     /// The timer that expires first.
     timer: Option<(u64, usize)>,
     /// There are descriptors that the model knows, and that it does not know.
@@ -101,20 +184,17 @@ impl Gathered {
         }
     }
 
-    fn add_descriptor(&mut self, fd: c_int, events: i16, edge: Option<u32>) {
+    fn add_descriptor(&mut self, fd: c_int, events: i16, told_once: bool) {
         match entry(fd) {
-            Some(Entry { kind: Kind::Epoll(number), .. }) => self.add_epoll(number),
+            Some(Entry { kind: Kind::Epoll(number), .. }) => self.add_epoll(number, false),
             Some(Entry { group: Some(group), end, kind, .. }) => {
                 let mut mask = (bits(events) | HUP) << (WIDTH * end);
                 if kind == Kind::Listener {
                     // The bit for writing means something else there.
                     mask &= !(super::OUT << (WIDTH * end));
                 }
-                if let Some(edge) = edge {
-                    mask = 1 << edge;
-                    self.edges.push(group);
-                }
-                self.add(object_of(group), mask);
+                // What is told once is in the word of the poll set.
+                self.add(object_of(group), if told_once { 0 } else { mask });
                 self.known = true;
                 if let Some(when) = timers::deadline(group) {
                     self.timer = Some(self.timer.map_or((when, group), |t| t.min((when, group))));
@@ -124,11 +204,15 @@ impl Gathered {
         }
     }
 
-    fn add_epoll(&mut self, number: usize) {
+    /// A poll set; `takes` if it is waited on itself, so that what it tells changes what it tells next.
+    fn add_epoll(&mut self, number: usize, takes: bool) {
         let Some(epoll) = descriptors().epolls.get(number) else { return };
-        self.add(epoll.object, !(1 << (epoll.version % 64)));
+        self.add(epoll.object, epoll.mask() | if takes { Member::TAKE } else { 0 });
+        if takes {
+            self.taken = Some(number);
+        }
         for interest in &epoll.interests {
-            self.add_descriptor(interest.fd, interest.events as i16, interest.edge);
+            self.add_descriptor(interest.fd, interest.events as i16, interest.is_told_once());
         }
     }
 }
@@ -162,7 +246,6 @@ fn wait_until(
         let mut gathered = Gathered::default();
         gather(&mut gathered);
         let now = time::now();
-        let alarm = signals::is_armed();
         let tries = timeout == Some(0) || end.is_some_and(|e| e <= now) || gathered.unknown && peek();
         let mut span = end.map(|e| e.saturating_sub(now));
         let mut expires = None;
@@ -177,42 +260,35 @@ fn wait_until(
                 time::wait_at_most(span);
                 Wait::Timed
             }
-            None if alarm => Wait::Timed,
             None => Wait::Interruptible,
         };
         if !gathered.known && !tries && gathered.unknown {
             return isize::MIN;
         }
-        match step(Operation::Poll { set: set_of(&gathered.members), wait }) {
-            Outcome::INTERRUPTED => {
-                threads::interrupted();
-                if signals::has_run() {
-                    return -(EINTR as isize);
-                }
+        let outcome = match engine::wait(Operation::Poll { set: set_of(&gathered.members), wait }, false) {
+            Ok(outcome) => outcome,
+            Err(error) => return -(error as isize),
+        };
+        match outcome {
+            Outcome::FAILED if tries => {
+                let answer = ask();
+                gathered.taken.into_iter().for_each(tell_epoll);
+                return answer;
             }
-            Outcome::FAILED if tries => return ask(),
             Outcome::FAILED => match (expires, span) {
                 (Some(group), _) => timers::expire(group),
                 (None, Some(span)) => {
                     time::advance(span);
                     return ask();
                 }
-                (None, None) => {
-                    signals::ring_now();
-                    if signals::has_run() {
-                        return -(EINTR as isize);
-                    }
-                }
+                (None, None) => {}
             },
             _ => {
+                // If there is nothing to tell any more, because someone has read it, the set is told so here.
                 let answer = ask();
+                gathered.taken.into_iter().for_each(tell_epoll);
                 if answer != 0 || tries {
                     return answer;
-                }
-                // Told already.
-                for group in gathered.edges {
-                    change(object_of(group));
-                    refresh(group);
                 }
             }
         }
@@ -246,7 +322,7 @@ fn is_ready_by_timer(fd: c_int) -> bool {
 
 fn poll_with(fds: &mut [pollfd], timeout: Option<u64>) -> isize {
     let list: Vec<(c_int, i16)> = fds.iter().filter(|p| p.fd >= 0).map(|p| (p.fd, p.events)).collect();
-    let gather = |g: &mut Gathered| list.iter().for_each(|(fd, events)| g.add_descriptor(*fd, *events, None));
+    let gather = |g: &mut Gathered| list.iter().for_each(|(fd, events)| g.add_descriptor(*fd, *events, false));
     let outside = |fd| entry(fd).is_none_or(|e| matches!(e.kind, Kind::Outside(_)));
     let peek = || list.iter().any(|(fd, events)| outside(*fd) && super::ask(*fd, *events, 0) != 0);
     let answer = wait_until(timeout, gather, peek, || ask_poll(fds));
@@ -283,6 +359,12 @@ unsafe fn span(time: *const timespec) -> Option<u64> {
     Some((time.tv_sec.max(0) as u64).saturating_mul(SECOND).saturating_add(time.tv_nsec.max(0) as u64))
 }
 
+/// Whether a limit is one that the kernel accepts.
+unsafe fn is_limit(time: *const timespec) -> bool {
+    // SAFETY: the program's argument.
+    unsafe { time.as_ref() }.is_none_or(|time| time.tv_sec >= 0 && time::is_valid(time))
+}
+
 unsafe fn mask(set: *const sigset_t) -> Option<u64> {
     // SAFETY: the program's argument; the kernel knows its first word.
     unsafe { (set as *const u64).as_ref() }.copied()
@@ -290,7 +372,12 @@ unsafe fn mask(set: *const sigset_t) -> Option<u64> {
 
 unsafe extern "C" fn poll_masked(fds: *mut pollfd, count: u64, limit: *const timespec, set: *const sigset_t) -> c_int {
     // SAFETY: the program's arguments.
-    unsafe { c_result(signals::with_mask(mask(set), || poll_with(list(fds, count), span(limit)))) as c_int }
+    unsafe {
+        if !is_limit(limit) {
+            return fail(EINVAL);
+        }
+        c_result(signals::with_mask(mask(set), || poll_with(list(fds, count), span(limit)))) as c_int
+    }
 }
 
 unsafe extern "C" fn poll_masked_checked(
@@ -353,6 +440,9 @@ unsafe extern "C" fn select_some(
 ) -> c_int {
     // SAFETY: the program's arguments.
     unsafe {
+        if count < 0 || limit.as_ref().is_some_and(|t| t.tv_sec < 0 || t.tv_usec < 0) {
+            return fail(EINVAL);
+        }
         let timeout = limit.as_ref().map(|t| {
             (t.tv_sec.max(0) as u64)
                 .saturating_mul(SECOND)
@@ -379,6 +469,9 @@ unsafe extern "C" fn select_masked(
 ) -> c_int {
     // SAFETY: the program's arguments.
     unsafe {
+        if count < 0 || !is_limit(limit) {
+            return fail(EINVAL);
+        }
         let sets = [readable, writable, exceptional];
         c_result(signals::with_mask(mask(set), || select_with(count, sets, span(limit)))) as c_int
     }
@@ -393,9 +486,11 @@ unsafe extern "C" fn make_sized(size: c_int) -> c_int {
 }
 
 unsafe extern "C" fn make(flags: c_int) -> c_int {
+    files::take_number();
     // SAFETY: what the program asks for.
     let fd = c_result(unsafe { call!(libc::SYS_epoll_create1, flags) }) as c_int;
     if fd >= 0 {
+        files::opened(fd);
         let object = objects::create(0, ObjectKind::Descriptor, 1);
         let d = descriptors();
         d.epolls.push(Epoll { fd, object, version: 0, interests: Vec::new() });
@@ -417,7 +512,7 @@ unsafe extern "C" fn change_interest(set: c_int, operation: c_int, fd: c_int, ev
         // SAFETY: what the program asks for.
         return c_result(unsafe { call!(libc::SYS_epoll_ctl, set, operation, fd, event) }) as c_int;
     };
-    change(descriptors().epolls[number].object);
+    order_interest(number, fd);
     // SAFETY: the program's argument, which the kernel reads too; it need not be there when an interest is given up.
     let (result, events, data) = unsafe {
         let result = call!(libc::SYS_epoll_ctl, set, operation, fd, event);
@@ -426,31 +521,52 @@ unsafe extern "C" fn change_interest(set: c_int, operation: c_int, fd: c_int, ev
     if result < 0 {
         return c_result(result) as c_int;
     }
-    let group = entry(fd).and_then(|e| e.group);
-    let once = events & (libc::EPOLLET | libc::EPOLLONESHOT) as u32 != 0 && operation != libc::EPOLL_CTL_DEL;
+    let mut groups = groups_behind(fd);
     let epoll = &mut descriptors().epolls[number];
     epoll.forget(fd);
     epoll.version += 1;
     if operation != libc::EPOLL_CTL_DEL {
-        epoll.interests.push(Interest { fd, events, data, edge: None });
+        epoll.interests.push(Interest { fd, events, data });
     }
-    let epoll = &descriptors().epolls[number];
-    tell(epoll.object, 1 << (epoll.version % 64));
-    if let (true, Some(group)) = (once, group) {
-        change(object_of(group));
-        let d = descriptors();
-        let used = d.epolls.iter().flat_map(|e| &e.interests);
-        let used = used.filter(|i| entry(i.fd).and_then(|e| e.group) == Some(group)).filter_map(|i| i.edge);
-        let used = used.fold(0u64, |mask, edge| mask | 1 << edge);
-        let Some(edge) = (FIRST_EDGE..64).find(|e| used >> e & 1 == 0) else {
-            engine::refuse(format_args!("a descriptor is in too many poll sets"));
-        };
-        if let Some(interest) = d.epolls[number].interests.iter_mut().find(|i| i.fd == fd) {
-            interest.edge = Some(edge);
-        }
-        refresh(group);
+    tell_epoll(number);
+    holders(number).into_iter().for_each(tell_epoll);
+    groups.retain(|group| descriptors().groups.len() > *group);
+    for group in groups {
+        let watchers: Vec<_> =
+            watchers_of(group).iter().map(|(n, mask)| (descriptors().epolls[*n].object, *mask)).collect();
+        let set = if watchers.is_empty() { 0 } else { u64::from(objects::set_of(&watchers).0) };
+        tell(object_of(group).watchers(), set);
     }
     0
+}
+
+/// The groups that a descriptor leads to.
+fn groups_behind(fd: c_int) -> Vec<usize> {
+    match entry(fd) {
+        Some(Entry { kind: Kind::Epoll(inner), .. }) => {
+            let mut groups = Vec::new();
+            groups_in(inner, &mut groups, 0);
+            groups
+        }
+        Some(Entry { group: Some(group), .. }) => alloc::vec![group],
+        _ => Vec::new(),
+    }
+}
+
+/// Orders a change of an interest with everything that a poll set and those around it tell, and with what makes the descriptor ready.
+fn order_interest(number: usize, fd: c_int) {
+    let mut members: Vec<(ObjectId, u64)> = alloc::vec![(descriptors().epolls[number].object, Member::WRITE)];
+    members.extend(holders(number).iter().map(|n| (descriptors().epolls[*n].object, Member::WRITE)));
+    for group in groups_behind(fd) {
+        members.push((object_of(group), Member::READ));
+        members.push((object_of(group).watchers(), Member::WRITE));
+    }
+    step(Operation::Access { set: objects::set_of(&members), looks: false });
+}
+
+/// The object of a poll set.
+pub(super) fn object(number: usize) -> ObjectId {
+    descriptors().epolls[number].object
 }
 
 fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64>) -> isize {
@@ -477,7 +593,7 @@ fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64
         }
         count
     };
-    let answer = wait_until(timeout, |g| g.add_epoll(number), || super::ask(set, libc::POLLIN, 0) != 0, ask);
+    let answer = wait_until(timeout, |g| g.add_epoll(number, true), || super::ask(set, libc::POLLIN, 0) != 0, ask);
     if answer == isize::MIN { direct(real) } else { answer }
 }
 
@@ -506,6 +622,9 @@ unsafe extern "C" fn wait_masked_exactly(
 ) -> c_int {
     // SAFETY: the program's arguments.
     unsafe {
+        if !is_limit(limit) {
+            return fail(EINVAL);
+        }
         let mask = mask(signals_blocked as *const sigset_t);
         c_result(signals::with_mask(mask, || wait_with(set, out, most, span(limit)))) as c_int
     }

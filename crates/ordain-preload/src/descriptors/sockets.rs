@@ -10,6 +10,7 @@ use super::{
 };
 use crate::context::interpose;
 use crate::engine::{self, step};
+use crate::files;
 use crate::objects;
 use crate::process::note_descriptor;
 use crate::real::c_result;
@@ -52,9 +53,11 @@ fn datagrams() -> usize {
 }
 
 unsafe extern "C" fn make(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+    files::take_number();
     // SAFETY: what the program asks for.
     let fd = c_result(unsafe { call!(libc::SYS_socket, domain, kind, protocol) }) as c_int;
     note_descriptor(fd);
+    files::opened(fd);
     if fd < 0 || !matches!(domain, AF_UNIX | AF_INET | AF_INET6) {
         return fd;
     }
@@ -127,6 +130,7 @@ unsafe extern "C" fn give_address(fd: c_int, address: *const sockaddr, length: s
         if wanted.port() == Some(0) {
             return c_result(ports::bind_any(fd, &mut wanted)) as c_int;
         }
+        crate::unmodelled::note_name();
         let bind = || call!(libc::SYS_bind, fd, wanted.as_ptr(), length);
         let mut result = bind();
         if result == -(EADDRINUSE as isize) && is_left_over(fd, wanted.bytes()) {
@@ -255,6 +259,7 @@ unsafe extern "C" fn accept_with(fd: c_int, address: *mut sockaddr, length: *mut
             return c_result(accept()) as c_int;
         };
         let tries = is_nonblocking(fd);
+        files::take_number();
         if let Err(error) = await_end(&known, IN | super::HUP, tries, known.limits[0]) {
             return fail(error);
         }
@@ -262,6 +267,7 @@ unsafe extern "C" fn accept_with(fd: c_int, address: *mut sockaddr, length: *mut
             return fail(EAGAIN);
         }
         let new = accept();
+        files::opened(new as c_int);
         if new >= 0 && !descriptors().groups[listener].queue.is_empty() {
             let group = descriptors().groups[listener].queue.remove(0);
             refresh(listener);

@@ -5,14 +5,13 @@ use super::{
     Entry, IN, Kind, change, create_group, descriptors, entry, fail, insert, is_nonblocking, object_of, refresh,
 };
 use crate::context::interpose;
-use crate::engine::step;
+use crate::engine;
+use crate::files;
 use crate::real::c_result;
-use crate::signals;
 use crate::sys::call;
-use crate::threads;
 use crate::time;
 use core::ffi::c_int;
-use libc::{EAGAIN, EBADF, EINTR, EINVAL, itimerspec, msghdr, timespec};
+use libc::{EAGAIN, EBADF, EINVAL, itimerspec, msghdr, timespec};
 use ordain_model::{Operation, Outcome, Wait};
 
 const SECOND: u64 = 1_000_000_000;
@@ -24,9 +23,11 @@ interpose! {
 }
 
 unsafe extern "C" fn make(clock: c_int, flags: c_int) -> c_int {
+    files::take_number();
     // SAFETY: what the program asks for.
     let fd = c_result(unsafe { call!(libc::SYS_timerfd_create, clock, flags) }) as c_int;
     if fd >= 0 {
+        files::opened(fd);
         let group = create_group();
         descriptors().groups[group].times = true;
         insert(fd, Entry { group: Some(group), ..Entry::new(Kind::Timer) });
@@ -51,6 +52,11 @@ fn value(timer: Option<(u64, u64)>) -> itimerspec {
 
 unsafe extern "C" fn set(fd: c_int, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
     let Some(group) = group_of(fd) else { return fail(if entry(fd).is_some() { EINVAL } else { EBADF }) };
+    // SAFETY: the program's argument.
+    let new_times = unsafe { [&(*new).it_value, &(*new).it_interval] };
+    if !new_times.iter().all(|time| time.tv_sec >= 0 && time::is_valid(time)) {
+        return fail(EINVAL);
+    }
     change(object_of(group));
     // SAFETY: the program's arguments.
     unsafe {
@@ -115,13 +121,11 @@ pub(super) unsafe fn read(fd: c_int, known: &Entry, message: &mut msghdr) -> isi
             }
             None => Wait::Interruptible,
         };
-        match step(Operation::Await { object: object_of(group), mask: IN, wait }) {
-            Outcome::INTERRUPTED => {
-                threads::interrupted();
-                if !signals::goes_on() {
-                    return -(EINTR as isize);
-                }
-            }
+        let outcome = match engine::wait(Operation::Await { object: object_of(group), mask: IN, wait }, true) {
+            Ok(outcome) => outcome,
+            Err(error) => return -(error as isize),
+        };
+        match outcome {
             Outcome::FAILED if wait == Wait::Try => return -(EAGAIN as isize),
             Outcome::FAILED => expire(group),
             _ => {

@@ -1,17 +1,20 @@
 //! Reading and writing.
 
 use super::{
-    Entry, HUP, IN, Kind, OUT, await_end, change, entry, insert, is_nonblocking, object_of, outside, ports, refresh,
-    settle, stall, timers,
+    Entry, HUP, IN, Kind, OUT, WIDTH, await_end, change, entry, insert, is_nonblocking, object_of, outside, ports,
+    refresh, refresh_after, settle, stall, timers,
 };
 use crate::context::interpose;
+use crate::files;
 use crate::random;
 use crate::real::c_result;
 use crate::signals;
+use crate::streams;
 use crate::sys::{self, call};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use libc::{EAGAIN, EPIPE, MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_WAITALL, iovec, msghdr, sockaddr, socklen_t};
+use ordain_model::Member;
 
 /// What fits into a pipe that has room at all.
 const PIPE_BUF: usize = 4096;
@@ -23,6 +26,24 @@ interpose! {
     recv => receive; __recv_chk => receive_checked; recvfrom => receive_from; __recvfrom_chk => receive_from_checked;
     recvmsg => receive_message;
     send => send_one; __send => send_one; sendto => send_to; sendmsg => send_message;
+}
+
+/// What no system call gives: the descriptor was closed meanwhile, or leads to something else.
+const MOVED: isize = isize::MIN;
+
+/// Whether a descriptor is what it was when the call began.
+fn is_still(fd: c_int, known: &Entry) -> bool {
+    entry(fd).is_some_and(|now| (now.kind, now.group, now.end) == (known.kind, known.group, known.end))
+}
+
+/// Makes a call again as long as the descriptor was changed by other threads before it could be made.
+fn settled(mut call: impl FnMut() -> isize) -> isize {
+    loop {
+        let result = call();
+        if result != MOVED {
+            return result;
+        }
+    }
 }
 
 /// A message of one piece.
@@ -61,7 +82,11 @@ unsafe fn take(fd: c_int, known: &Entry, message: &mut msghdr, flags: c_int) -> 
     };
     let tries = flags & MSG_DONTWAIT != 0 || is_nonblocking(fd);
     loop {
-        if let Err(error) = await_end(known, IN | HUP, tries, known.limits[0]) {
+        let waited = await_end(known, IN | HUP, tries, known.limits[0]);
+        if !is_still(fd, known) {
+            return MOVED;
+        }
+        if let Err(error) = waited {
             return -(error as isize);
         }
         // SAFETY: the program's memory.
@@ -70,7 +95,7 @@ unsafe fn take(fd: c_int, known: &Entry, message: &mut msghdr, flags: c_int) -> 
             stall(known, IN | HUP);
             continue;
         }
-        refresh(group);
+        refresh_after(group, (IN | HUP) << (WIDTH * known.end));
         return result;
     }
 }
@@ -99,7 +124,11 @@ unsafe fn give(fd: c_int, known: &Entry, message: &msghdr, flags: c_int) -> isiz
     let mut rest = *message;
     let mut done = 0;
     loop {
-        if let Err(error) = await_end(known, OUT | HUP, tries, known.limits[1]) {
+        let waited = await_end(known, OUT | HUP, tries, known.limits[1]);
+        if !is_still(fd, known) {
+            return if done > 0 { done } else { MOVED };
+        }
+        if let Err(error) = waited {
             return if done > 0 { done } else { -(error as isize) };
         }
         rest.msg_iov = left.as_mut_ptr();
@@ -113,7 +142,7 @@ unsafe fn give(fd: c_int, known: &Entry, message: &msghdr, flags: c_int) -> isiz
         if result > 0 {
             settle(group, known.end, libc::POLLIN);
         }
-        refresh(group);
+        refresh_after(group, (OUT | HUP) << (WIDTH * known.end));
         if result < 0 {
             return if done > 0 { done } else { broken(result, flags) };
         }
@@ -167,9 +196,20 @@ fn is_for(known: &Entry, writes: bool) -> bool {
     known.kind != Kind::Pipe || (known.end == 1) == writes
 }
 
+/// How much pieces have room for, unless there are more of them than the kernel takes.
+unsafe fn total(pieces: *const iovec, count: usize) -> Option<usize> {
+    const MOST: usize = 1024;
+    // SAFETY: the program's pieces.
+    (count <= MOST).then(|| unsafe { core::slice::from_raw_parts(pieces, count) }.iter().map(|p| p.iov_len).sum())
+}
+
 unsafe fn read_pieces(fd: c_int, pieces: *mut iovec, count: usize) -> isize {
     // SAFETY: the program's memory.
     unsafe {
+        if matches!(total(pieces, count), None | Some(0)) {
+            // Nobody waits for nothing; the kernel says what is wrong.
+            return call!(libc::SYS_readv, fd, pieces, count);
+        }
         match entry(fd) {
             Some(Entry { kind: Kind::Random, .. }) => {
                 let pieces = core::slice::from_raw_parts(pieces, count);
@@ -185,7 +225,10 @@ unsafe fn read_pieces(fd: c_int, pieces: *mut iovec, count: usize) -> isize {
                 (message.msg_iov, message.msg_iovlen) = (pieces, count);
                 take(fd, &known, &mut message, 0)
             }
-            _ => call!(libc::SYS_readv, fd, pieces, count),
+            _ => {
+                files::order_file(fd, Some(Member::WRITE), Some(Member::READ), false);
+                call!(libc::SYS_readv, fd, pieces, count)
+            }
         }
     }
 }
@@ -193,18 +236,32 @@ unsafe fn read_pieces(fd: c_int, pieces: *mut iovec, count: usize) -> isize {
 unsafe fn write_pieces(fd: c_int, pieces: *const iovec, count: usize) -> isize {
     // SAFETY: the program's memory.
     unsafe {
+        if matches!(total(pieces, count), None | Some(0)) {
+            if let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket && e.group.is_some()) {
+                // Nothing waits for room; but whether the other end is there makes a difference.
+                let _ = await_end(&known, OUT | HUP, true, 0);
+            }
+            return broken(call!(libc::SYS_writev, fd, pieces, count), 0);
+        }
         match entry(fd) {
             Some(Entry { kind: Kind::Outside(number), .. }) => {
                 let pieces = core::slice::from_raw_parts(pieces, count);
                 let write = || call!(libc::SYS_writev, fd, pieces.as_ptr(), pieces.len());
                 broken(outside::write(number, pieces, write), 0)
             }
+            Some(Entry { kind: Kind::Output(which), .. }) => {
+                streams::order_output(which);
+                broken(call!(libc::SYS_writev, fd, pieces, count), 0)
+            }
             Some(known) if known.group.is_some() && is_for(&known, true) => {
                 let mut message: msghdr = core::mem::zeroed();
                 (message.msg_iov, message.msg_iovlen) = (pieces as *mut iovec, count);
                 give(fd, &known, &message, 0)
             }
-            _ => broken(call!(libc::SYS_writev, fd, pieces, count), 0),
+            _ => {
+                files::order_file(fd, Some(Member::WRITE), Some(Member::WRITE), false);
+                broken(call!(libc::SYS_writev, fd, pieces, count), 0)
+            }
         }
     }
 }
@@ -214,10 +271,13 @@ pub unsafe fn raw_read(fd: c_int, room: *mut c_void, length: usize) -> isize {
     // SAFETY: the program's memory.
     unsafe {
         if entry(fd).is_none() {
+            files::order_file(fd, Some(Member::WRITE), Some(Member::READ), false);
+        }
+        if entry(fd).is_none() {
             return call!(sys::SYS_read, fd, room, length);
         }
         let mut piece = iovec { iov_base: room, iov_len: length };
-        read_pieces(fd, &mut piece, 1)
+        settled(|| read_pieces(fd, &mut piece, 1))
     }
 }
 
@@ -233,7 +293,13 @@ unsafe extern "C" fn read_checked(fd: c_int, room: *mut c_void, length: usize, _
 
 unsafe extern "C" fn read_many(fd: c_int, pieces: *mut iovec, count: c_int) -> isize {
     // SAFETY: the program's memory.
-    c_result(unsafe { read_pieces(fd, pieces, count.max(0) as usize) })
+    c_result(unsafe { raw_read_many(fd, pieces, count as usize) })
+}
+
+/// Reads into several pieces; gives what the system call gives.
+pub unsafe fn raw_read_many(fd: c_int, pieces: *mut iovec, count: usize) -> isize {
+    // SAFETY: the program's memory.
+    settled(|| unsafe { read_pieces(fd, pieces, count) })
 }
 
 /// Writes; gives what the system call gives.
@@ -241,10 +307,13 @@ pub unsafe fn raw_write(fd: c_int, bytes: *const c_void, length: usize) -> isize
     // SAFETY: the program's memory.
     unsafe {
         if entry(fd).is_none() {
+            files::order_file(fd, Some(Member::WRITE), Some(Member::WRITE), false);
+        }
+        if entry(fd).is_none() {
             return broken(call!(libc::SYS_write, fd, bytes, length), 0);
         }
         let piece = iovec { iov_base: bytes as *mut c_void, iov_len: length };
-        write_pieces(fd, &piece, 1)
+        settled(|| write_pieces(fd, &piece, 1))
     }
 }
 
@@ -255,7 +324,13 @@ unsafe extern "C" fn write_one(fd: c_int, bytes: *const c_void, length: usize) -
 
 unsafe extern "C" fn write_many(fd: c_int, pieces: *const iovec, count: c_int) -> isize {
     // SAFETY: the program's memory.
-    c_result(unsafe { write_pieces(fd, pieces, count.max(0) as usize) })
+    c_result(unsafe { raw_write_many(fd, pieces, count as usize) })
+}
+
+/// Writes several pieces; gives what the system call gives.
+pub unsafe fn raw_write_many(fd: c_int, pieces: *const iovec, count: usize) -> isize {
+    // SAFETY: the program's memory.
+    settled(|| unsafe { write_pieces(fd, pieces, count) })
 }
 
 unsafe extern "C" fn read_event(fd: c_int, value: *mut u64) -> c_int {
@@ -273,7 +348,7 @@ unsafe fn receive_all(fd: c_int, message: &mut msghdr, flags: c_int) -> isize {
     let room = message.msg_namelen;
     // SAFETY: the program's memory.
     unsafe {
-        let result = receive_pieces(fd, message, flags);
+        let result = settled(|| receive_pieces(fd, message, flags));
         if result >= 0 && !message.msg_name.is_null() {
             ports::show(fd, message.msg_name.cast(), message.msg_namelen, room);
         }
@@ -383,6 +458,7 @@ unsafe fn adopt_received(message: &msghdr) {
                 let fds = libc::CMSG_DATA(header) as *const c_int;
                 for i in 0..size / size_of::<c_int>() {
                     let fd = fds.add(i).read_unaligned();
+                    files::opened(fd);
                     if let Some(known) = super::files::same_opening(fd).and_then(entry) {
                         insert(fd, known);
                     }
@@ -402,14 +478,14 @@ unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
             message.msg_name = to.as_ptr() as *mut c_void;
         }
         let send = || call!(libc::SYS_sendmsg, fd, &raw const message, flags | MSG_NOSIGNAL);
-        let result = match entry(fd) {
+        let result = settled(|| match entry(fd) {
             Some(known) if known.kind == Kind::Socket => give(fd, &known, &message, flags),
             Some(Entry { kind: Kind::Outside(number), .. }) => {
                 let pieces = core::slice::from_raw_parts(message.msg_iov, message.msg_iovlen);
                 broken(outside::write(number, pieces, send), flags)
             }
             _ => broken(send(), flags),
-        };
+        });
         if to.port().is_some() {
             ports::note_own(fd);
         }

@@ -1,8 +1,8 @@
 //! The functions about signals that programs call.
 
 use super::{
-    Action, COUNT, Details, To, await_one, bit, change_if_shared, leave_handlers, send, set_mask, signals, suspend,
-    take_pending, watch,
+    Action, COUNT, Signal, To, await_one, bit, faults, handlers, is_shared, send, set_mask, set_of, signals, suspend,
+    timers::{self, arm},
 };
 use crate::children;
 use crate::context::interpose;
@@ -16,10 +16,12 @@ use core::ffi::{c_int, c_uint, c_void};
 use libc::{EINTR, EINVAL, ENOMEM, EPERM, ESRCH, SIG_ERR, sigset_t, timespec, timeval};
 use ordain_model::{MemoryOrder, Operation, Wait};
 
-/// Where a signal comes from: `kill`, `sigqueue`, `tgkill`.
+const RESTORER: u64 = 0x0400_0000;
+/// Where a signal comes from: `kill`, `sigqueue`, `tgkill`, the kernel.
 const SI_USER: c_int = 0;
 const SI_QUEUE: c_int = -1;
-const SI_TKILL: c_int = -6;
+pub(super) const SI_TKILL: c_int = -6;
+pub(super) const SI_KERNEL: c_int = 0x80;
 const SECOND: u64 = 1_000_000_000;
 
 interpose! {
@@ -35,7 +37,7 @@ interpose! {
     pthread_kill => send_to_thread; pthread_sigqueue => queue_to_thread; sigqueue => queue_to_process;
     tgkill => send_to_number;
     alarm => set_alarm; ualarm => set_short_alarm; setitimer => set_timer; getitimer => get_timer;
-    sigaltstack => set_stack;
+    sigaltstack => set_stack; abort => abort_program;
     siglongjmp => jump; longjmp => jump; _longjmp => jump; __longjmp_chk => jump;
     signalfd => refuse_descriptor; timer_create => refuse_timer;
 }
@@ -58,14 +60,9 @@ fn record(signal: c_int, action: Action) -> c_int {
     if !is_signal(signal) || matches!(signal, libc::SIGKILL | libc::SIGSTOP) {
         return fail(EINVAL);
     }
-    change_if_shared();
-    signals().actions[signal as usize] = action;
-    let e = engine();
-    let slot = &mut e.slots[e.current];
-    if action.handler > libc::SIG_IGN {
-        slot.handled |= bit(signal);
-    }
-    watch();
+    // The C library always has a place to return to, and shows that.
+    handlers::set_action(signal, Action { flags: action.flags | RESTORER, ..action });
+    faults::place(signal);
     0
 }
 
@@ -92,7 +89,7 @@ unsafe extern "C" fn set_action(signal: c_int, new: *const libc::sigaction, old:
         if !old.is_null() {
             core::ptr::write_bytes(old, 0, 1);
             (*old).sa_sigaction = was.handler;
-            (*old).sa_flags = (was.flags as u32 & !0x0400_0000) as c_int;
+            (*old).sa_flags = was.flags as u32 as c_int;
             (&raw mut (*old).sa_mask as *mut u64).write(was.mask);
         }
     }
@@ -123,36 +120,27 @@ unsafe extern "C" fn set_interrupting(signal: c_int, interrupts: c_int) -> c_int
         return fail(EINVAL);
     }
     let restart = u64::from(libc::SA_RESTART as u32);
-    let flags = &mut signals().actions[signal as usize].flags;
-    *flags = if interrupts != 0 { *flags & !restart } else { *flags | restart };
-    0
+    let mut action = signals().actions[signal as usize];
+    action.flags = if interrupts != 0 { action.flags & !restart } else { action.flags | restart };
+    record(signal, action)
 }
 
 unsafe fn mask_with(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
     let e = engine();
-    let slot = &e.slots[e.current];
-    let was = slot.mask;
-    let shown = was | slot.handling;
+    let was = e.slots[e.current].mask;
     // SAFETY: the program's arguments.
     unsafe {
         if !set.is_null() {
             let set = word(set);
             match how {
                 libc::SIG_BLOCK => set_mask(was | set),
-                libc::SIG_UNBLOCK => {
-                    engine().slots[engine().current].handling &= !set;
-                    set_mask(was & !set);
-                }
-                libc::SIG_SETMASK => {
-                    let handling = &mut engine().slots[engine().current].handling;
-                    *handling &= set;
-                    set_mask(set & !*handling);
-                }
+                libc::SIG_UNBLOCK => set_mask(was & !set),
+                libc::SIG_SETMASK => set_mask(set),
                 _ => return EINVAL,
             }
         }
         if !old.is_null() {
-            (old as *mut u64).write(shown);
+            (old as *mut u64).write(was);
         }
     }
     0
@@ -173,12 +161,11 @@ fn fail_if(error: c_int) -> c_int {
 }
 
 unsafe extern "C" fn get_pending(set: *mut sigset_t) -> c_int {
-    if super::is_shared() {
+    if is_shared() {
         step(Operation::Load { cell: super::object(), order: MemoryOrder::SeqCst });
     }
     let e = engine();
-    let slot = &e.slots[e.current];
-    let pending = slot.pending | signals().pending | slot.due & (slot.mask | slot.handling);
+    let pending = set_of(&e.slots[e.current].come) | set_of(&signals().pending);
     // SAFETY: the program wants to know.
     unsafe { (set as *mut u64).write(pending) };
     0
@@ -189,28 +176,11 @@ unsafe extern "C" fn wait_for(set: *const sigset_t, out: *mut c_int) -> c_int {
     unsafe {
         match await_one(word(set), Wait::Interruptible, false) {
             Ok(signal) => {
-                *out = signal;
+                *out = signal.number;
                 0
             }
             Err(error) => error,
         }
-    }
-}
-
-unsafe fn inform(out: *mut libc::siginfo_t, signal: c_int) {
-    if out.is_null() {
-        return;
-    }
-    let details = signals().details[signal as usize];
-    // SAFETY: the program wants to know: number, error and code; then process, user and value.
-    unsafe {
-        core::ptr::write_bytes(out, 0, 1);
-        let words = out as *mut c_int;
-        words.write(signal);
-        words.add(2).write(details.code);
-        words.add(4).write(VIRTUAL_PROCESS);
-        words.add(5).write(call!(libc::SYS_getuid) as c_int);
-        (out as *mut usize).add(3).write(details.value);
     }
 }
 
@@ -219,8 +189,12 @@ unsafe fn wait_with(set: *const sigset_t, out: *mut libc::siginfo_t, wait: Wait)
     unsafe {
         match await_one(word(set), wait, true) {
             Ok(signal) => {
-                inform(out, signal);
-                signal
+                if !out.is_null() {
+                    // The C library does not tell `tgkill` from `kill` here.
+                    let code = if signal.code == SI_TKILL { SI_USER } else { signal.code };
+                    handlers::fill(out, &Signal { code, ..signal });
+                }
+                signal.number
             }
             Err(error) => fail(error),
         }
@@ -284,7 +258,7 @@ fn post(signal: c_int, to: To, code: c_int, value: usize) -> c_int {
         0 => 0,
         _ if !is_signal(signal) => EINVAL,
         _ => {
-            send(signal, to, Details { code, value });
+            send(Signal::new(signal, code, value), to);
             0
         }
     }
@@ -292,8 +266,7 @@ fn post(signal: c_int, to: To, code: c_int, value: usize) -> c_int {
 
 unsafe extern "C" fn send_to_process(process: c_int, signal: c_int) -> c_int {
     if !is_own(process) {
-        // SAFETY: what the program asks for.
-        return c_result(unsafe { call!(libc::SYS_kill, children::receiver(process), signal) }) as c_int;
+        return c_result(children::send(process, signal)) as c_int;
     }
     fail_if(post(signal, To::Process, SI_USER, 0))
 }
@@ -303,8 +276,7 @@ pub fn raw_kill(process: c_int, signal: c_int) -> isize {
     if is_own(process) {
         return -(post(signal, To::Process, SI_USER, 0) as isize);
     }
-    // SAFETY: what the program asks for.
-    unsafe { call!(libc::SYS_kill, children::receiver(process), signal) }
+    children::send(process, signal)
 }
 
 unsafe extern "C" fn send_to_group(group: c_int, signal: c_int) -> c_int {
@@ -321,7 +293,7 @@ unsafe extern "C" fn queue_to_process(process: c_int, signal: c_int, value: usiz
 
 unsafe extern "C" fn send_to_self(signal: c_int) -> c_int {
     let me = engine().current;
-    fail_if(if signal == 0 { EINVAL } else { post(signal, To::Thread(me), SI_TKILL, 0) })
+    fail_if(post(signal, To::Thread(me), SI_TKILL, 0))
 }
 
 unsafe extern "C" fn send_to_thread(thread: libc::pthread_t, signal: c_int) -> c_int {
@@ -349,16 +321,6 @@ pub fn send_to(thread: c_int, signal: c_int) -> c_int {
 
 unsafe extern "C" fn send_to_number(process: c_int, thread: c_int, signal: c_int) -> c_int {
     fail_if(if is_own(process) { send_to(thread, signal) } else { EPERM })
-}
-
-fn arm(span: u64, interval: u64) -> (u64, u64) {
-    change_if_shared();
-    let now = time::now();
-    let old = signals().alarm.replace((now.saturating_add(span), interval));
-    if span == 0 {
-        signals().alarm = None;
-    }
-    old.map_or((0, 0), |(when, interval)| (when.saturating_sub(now).max(1000), interval))
 }
 
 extern "C" fn set_alarm(seconds: c_uint) -> c_uint {
@@ -392,8 +354,7 @@ unsafe extern "C" fn set_timer(which: c_int, new: *const libc::itimerval, old: *
 }
 
 unsafe extern "C" fn get_timer(which: c_int, out: *mut libc::itimerval) -> c_int {
-    let alarm = signals().alarm.filter(|_| which == libc::ITIMER_REAL);
-    let left = alarm.map_or((0, 0), |(when, interval)| (when.saturating_sub(time::now()).max(1000), interval));
+    let left = if which == libc::ITIMER_REAL { timers::left() } else { (0, 0) };
     // SAFETY: the program wants to know.
     unsafe { *out = timer_value(left) };
     0
@@ -436,13 +397,14 @@ unsafe extern "C" fn set_stack(new: *const libc::stack_t, old: *mut libc::stack_
 unsafe extern "C" fn jump(environment: *mut c_void, value: c_int) -> ! {
     // SAFETY: the program's buffer: eight registers, then whether a mask was saved.
     unsafe {
-        if ((environment as *const u64).add(8) as *const c_int).read() != 0 {
-            leave_handlers();
-            take_pending();
-        }
+        handlers::leave(((environment as *const u64).add(8) as *const c_int).read() != 0);
         let target: unsafe extern "C" fn(*mut c_void, c_int) -> ! = core::mem::transmute(real::next(c"siglongjmp"));
         target(environment, value)
     }
+}
+
+unsafe extern "C" fn abort_program() -> ! {
+    faults::abort(ordain_wire::Ending::ABORT, format_args!(""))
 }
 
 unsafe extern "C" fn refuse_descriptor() -> ! {

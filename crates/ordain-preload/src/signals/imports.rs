@@ -1,9 +1,9 @@
-//! Which functions the program is linked with: what it cannot call needs no scheduling points.
+//! Which functions the program is linked with: what it cannot call needs no care.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 /// Functions by which a thread can send a signal to another, or to the process.
-pub const SENDERS: [&CStr; 10] = [
+pub const SENDERS: [&CStr; 15] = [
     c"kill",
     c"killpg",
     c"pthread_kill",
@@ -14,6 +14,58 @@ pub const SENDERS: [&CStr; 10] = [
     c"ualarm",
     c"setitimer",
     c"thrd_kill",
+    // Children send signals when they end.
+    c"fork",
+    c"vfork",
+    c"posix_spawn",
+    c"posix_spawnp",
+    // What is loaded later may call any of them.
+    c"dlopen",
+];
+
+/// Functions by which a program can see where its output ends, or may come to call one that can.
+pub const POSITIONS: [&CStr; 41] = [
+    c"lseek",
+    c"lseek64",
+    c"llseek",
+    c"ftell",
+    c"ftello",
+    c"ftello64",
+    c"fseek",
+    c"fseeko",
+    c"fseeko64",
+    c"fgetpos",
+    c"fgetpos64",
+    c"fsetpos",
+    c"fsetpos64",
+    c"rewind",
+    c"stat",
+    c"stat64",
+    c"fstat",
+    c"fstat64",
+    c"fstatat",
+    c"fstatat64",
+    c"statx",
+    c"__xstat",
+    c"__xstat64",
+    c"__fxstat",
+    c"__fxstat64",
+    c"__fxstatat",
+    c"__fxstatat64",
+    c"pread",
+    c"pread64",
+    c"preadv",
+    c"preadv64",
+    c"preadv2",
+    c"mmap",
+    c"mmap64",
+    c"sendfile",
+    c"copy_file_range",
+    c"splice",
+    c"setrlimit",
+    c"syscall",
+    c"dlopen",
+    c"dlmopen",
 ];
 
 struct Search<'a> {

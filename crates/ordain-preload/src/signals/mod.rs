@@ -1,32 +1,41 @@
 //! Signals that the program sends to itself. The kernel sees none of them: its dispositions and masks stay the runtime's own.
 //!
-//! One object stands for all pending signals, masks and dispositions, so whatever is done to them is ordered. A bit of its word belongs
-//! to a thread in `sigwait` and says whether there is something for it. A handler runs in the thread that the signal is for: at once if that
-//! is the sender, else when the thread next reaches an operation or is in a wait that can be interrupted ([`Operation::Interrupt`]).
-//! Programs that never send signals (no such function is linked) pay nothing for that.
+//! The model knows masks, pending signals and who has to take what ([`Operation::Signal`] and its relatives); here is what comes with each
+//! signal, and what is done about it. A handler runs in the thread that a signal has come for, in place of what that thread was about
+//! to do. Programs that cannot send signals from one thread to another (no such function is linked) pay nothing for that: then a thread's
+//! signals are its own affair, and no steps.
 
 mod calls;
-mod imports;
+mod child;
+mod faults;
+mod handlers;
+pub mod imports;
+mod timers;
 
 pub use calls::{raw_kill, send_to};
+pub use child::{child_ended, expect_child};
+pub use faults::{abort, take_fault};
+pub use handlers::{breaks, has_broken, take};
+pub use timers::is_armed;
 
-use crate::engine::{self, engine, step, step_now};
+use crate::engine::{self, engine, step};
+use crate::handles::VIRTUAL_PROCESS;
 use crate::objects;
 use crate::sys::{self, call};
-use crate::threads::{self, State};
-use crate::time;
-use crate::trap::CRASHES;
+use crate::threads::State;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::ffi::{c_int, c_void};
-use libc::{EAGAIN, EINTR, SIG_DFL, SIG_IGN};
-use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation, Outcome, Wait};
+use core::ffi::c_int;
+use libc::{SIG_DFL, SIG_IGN};
+use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, SIGNAL_ONCE, ThreadId, Wait};
 use ordain_wire::Ending;
 
 /// Where the object of all signals is said to be.
 const ADDRESS: u64 = 1;
 /// How many signals there are, and signal zero.
 const COUNT: usize = 65;
+/// The first signal that is queued.
+const FIRST_QUEUED: c_int = 32;
 
 /// What the kernel knows of a handler.
 #[repr(C)]
@@ -48,13 +57,27 @@ impl Action {
     fn has(&self, flag: c_int) -> bool {
         self.flags & u64::from(flag as u32) != 0
     }
+
+    fn is_handled(&self) -> bool {
+        self.handler > SIG_IGN
+    }
 }
 
-/// What a signal comes with.
+/// A signal, and what comes with it.
 #[derive(Clone, Copy)]
-pub struct Details {
+pub struct Signal {
+    number: c_int,
     code: c_int,
     value: usize,
+    /// Who has sent it, or what child has ended.
+    process: c_int,
+}
+
+impl Signal {
+    /// One of the program's own.
+    fn new(number: c_int, code: c_int, value: usize) -> Self {
+        Self { number, code, value, process: if code == calls::SI_KERNEL { 0 } else { VIRTUAL_PROCESS } }
+    }
 }
 
 /// Who a signal is for.
@@ -66,23 +89,16 @@ pub enum To {
     Process,
 }
 
-/// A thread that waits for signals.
-struct Waiting {
-    slot: usize,
-    set: u64,
-    bit: u32,
-}
-
 /// Everything about signals. What belongs to an execution is put back by [`begin`].
 struct Signals {
+    /// The object of the model, if threads can send signals to each other.
     object: Option<ObjectId>,
     actions: [Action; COUNT],
-    details: [Details; COUNT],
-    /// Signals for the process that nobody has taken.
-    pending: u64,
-    waiting: Vec<Waiting>,
-    /// When an alarm comes, and how long after that the next.
-    alarm: Option<(u64, u64)>,
+    /// Signals for the process that everybody blocks.
+    pending: Vec<Signal>,
+    timer: timers::Timer,
+    /// Children whose end somebody may notice.
+    children: Vec<child::Expected>,
     /// Whether handlers ran when signals were last taken, and if so whether all wanted calls to go on.
     ran: Option<bool>,
     /// As found when the program began.
@@ -104,15 +120,41 @@ fn bit(signal: c_int) -> u64 {
     1 << (signal - 1)
 }
 
+/// Whether the program is linked with one of these functions.
+pub fn is_linked(names: &[&core::ffi::CStr]) -> bool {
+    imports::any(names)
+}
+
+/// Signals that cannot be blocked.
+fn unblockable() -> u64 {
+    bit(libc::SIGKILL) | bit(libc::SIGSTOP)
+}
+
+fn set_of(list: &[Signal]) -> u64 {
+    list.iter().fold(0, |set, s| set | bit(s.number))
+}
+
+/// Adds a signal to those that are pending: a second one of the same number only if that is queued.
+fn add(list: &mut Vec<Signal>, signal: Signal) {
+    if signal.number >= FIRST_QUEUED || list.iter().all(|s| s.number != signal.number) {
+        list.push(signal);
+    }
+}
+
+/// Takes the first signal of a number.
+fn remove(list: &mut Vec<Signal>, number: c_int) -> Option<Signal> {
+    let place = list.iter().position(|s| s.number == number)?;
+    Some(list.remove(place))
+}
+
 /// Takes over dispositions and the mask that constructors have set. From now on broken pipes are errors to us.
 pub fn prepare() {
     let new = Signals {
         object: None,
         actions: [Action::DEFAULT; COUNT],
-        details: [Details { code: 0, value: 0 }; COUNT],
-        pending: 0,
-        waiting: Vec::new(),
-        alarm: None,
+        pending: Vec::new(),
+        timer: timers::Timer::default(),
+        children: Vec::new(),
         ran: None,
         first_actions: [Action::DEFAULT; COUNT],
         first_mask: 0,
@@ -129,13 +171,37 @@ pub fn prepare() {
         let none = 0u64;
         call!(sys::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const none, &raw mut s.first_mask, 8);
     }
+    // The runtime's own, from before the program was under control.
+    s.first_actions[libc::SIGSYS as usize] = Action::DEFAULT;
     set_kernel(libc::SIGPIPE, SIG_IGN);
     s.senders = imports::any(&imports::SENDERS);
 }
 
-/// Lets a child process have what the runtime has changed.
-pub fn release() {
-    set_kernel(libc::SIGPIPE, signals().actions[libc::SIGPIPE as usize].handler.min(SIG_IGN));
+/// What a child process gets from its parent. The runtime's own memory goes on with the parent, so it is copied before.
+pub struct Inherited {
+    actions: [Action; COUNT],
+    mask: u64,
+}
+
+/// What a child of the running thread gets.
+pub fn inherited() -> Inherited {
+    Inherited { actions: signals().actions, mask: engine().slots[engine().current].mask }
+}
+
+impl Inherited {
+    /// Gives it to a child process, in which the kernel has the say.
+    pub fn take(&self) {
+        const RESTORER: u64 = 0x0400_0000;
+        for number in (1..COUNT as c_int).filter(|n| ![libc::SIGSYS, libc::SIGKILL, libc::SIGSTOP].contains(n)) {
+            let action = self.actions[number as usize];
+            let restorer = crate::context::sigreturn as *const () as usize;
+            let action = Action { flags: action.flags | RESTORER, restorer, ..action };
+            // SAFETY: what the program has asked for.
+            unsafe { call!(sys::SYS_rt_sigaction, number, &raw const action, 0, 8) };
+        }
+        // SAFETY: as above.
+        unsafe { call!(sys::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const self.mask, 0, 8) };
+    }
 }
 
 fn set_kernel(signal: c_int, handler: usize) {
@@ -147,103 +213,52 @@ fn set_kernel(signal: c_int, handler: usize) {
 /// Begins an execution.
 pub fn begin() {
     let s = signals();
-    (s.object, s.pending, s.alarm, s.ran) = (None, 0, None, None);
-    s.waiting.clear();
+    (s.object, s.ran) = (None, None);
+    s.children.clear();
+    s.pending.clear();
     s.actions = s.first_actions;
-    let main = &mut engine().slots[0];
-    main.mask = s.first_mask;
-    main.handled =
-        (1..COUNT as c_int).filter(|n| s.actions[*n as usize].handler > SIG_IGN).fold(0, |set, n| set | bit(n));
-    watch();
-}
-
-fn object() -> ObjectId {
-    if let Some(object) = signals().object {
-        return object;
+    timers::begin();
+    engine().slots[0].mask = s.first_mask;
+    if s.senders {
+        s.object = Some(objects::find(ADDRESS, ObjectKind::Signals, ignored()));
+        tell_mask();
     }
-    let object = objects::find(ADDRESS, ObjectKind::Signals, 0);
-    signals().object = Some(object);
-    object
+    faults::begin();
 }
 
-/// Orders what follows with everything else that is done to signals.
-fn change() {
-    step(Operation::Update { cell: object(), order: MemoryOrder::SeqCst });
+/// The object of signals; a wait for a signal that nobody can send needs one too.
+fn object() -> ObjectId {
+    match signals().object {
+        Some(object) => object,
+        None => objects::find(ADDRESS, ObjectKind::Descriptor, 0),
+    }
+}
+
+/// Whether threads can send signals to each other.
+pub fn is_listening() -> bool {
+    signals().object.is_some()
 }
 
 /// Whether other threads can see what this one does to signals.
 fn is_shared() -> bool {
-    signals().senders && engine().slots.iter().skip(1).any(|s| s.state != State::Free)
+    is_listening() && engine().slots.iter().skip(1).any(|s| s.state != State::Free)
 }
 
-fn change_if_shared() {
-    if is_shared() {
-        change();
-    }
-}
-
-/// Whether the running thread must look for signals at every operation.
-fn watch() {
-    let e = engine();
-    let slot = &mut e.slots[e.current];
-    let crashes = CRASHES.iter().fold(0, |set, n| set | bit(*n));
-    slot.asynchronous = signals().senders && slot.handled & !slot.mask & !crashes != 0;
-}
-
-/// Looks whether a signal has come for the running thread, and runs its handler.
-#[cold]
+/// Takes signals that have come, before something that cannot be announced twice.
 pub fn look() {
-    let registers = engine().slots[engine().current].registers;
-    let interrupted = step_now(Operation::TakeInterrupt) == Outcome::INTERRUPTED;
-    let e = engine();
-    let me = e.me();
-    if interrupted && e.slots[e.current].cancelled {
-        // That is for the next point at which it can be cancelled.
-        step_now(Operation::Interrupt { thread: me });
+    if is_listening() {
+        step(Operation::Look);
     }
-    take();
-    engine().slots[engine().current].registers = registers;
 }
 
-/// Runs the handlers of signals that have come for the running thread.
-pub fn take() {
-    let mut ran = None;
-    loop {
-        let e = engine();
-        let slot = &mut e.slots[e.current];
-        let ready = slot.due & !(slot.mask | slot.handling);
-        if ready == 0 {
-            break;
-        }
-        let signal = ready.trailing_zeros() as c_int + 1;
-        slot.due &= !bit(signal);
-        accept(signal, &mut ran);
-    }
-    signals().ran = ran;
-}
-
-/// Whether a wait that was interrupted goes on: no handler ran, or all that ran want that.
-pub fn goes_on() -> bool {
-    signals().ran != Some(false)
-}
-
-/// Whether a handler ran when signals were last taken.
-pub fn has_run() -> bool {
-    signals().ran.is_some()
-}
-
-/// Does what the running thread does with a signal that it does not block.
-fn accept(signal: c_int, ran: &mut Option<bool>) {
-    let action = signals().actions[signal as usize];
-    match action.handler {
-        SIG_IGN => {}
-        SIG_DFL => act_by_default(signal),
-        _ if signal == libc::SIGABRT => act_by_default(signal),
-        _ => {
-            run(signal, action);
-            *ran = Some(ran.unwrap_or(true) && action.has(libc::SA_RESTART));
-        }
-    }
+/// The signals that are ignored, as the model wants to know.
+fn ignored() -> u64 {
+    let s = signals();
+    let all = 1..COUNT as c_int;
+    let set = all.clone().filter(|n| is_ignored(*n)).fold(0, |set, n| set | bit(n));
+    let once =
+        all.into_iter().any(|n| s.actions[n as usize].is_handled() && s.actions[n as usize].has(libc::SA_RESETHAND));
+    set & !SIGNAL_ONCE | if once { SIGNAL_ONCE } else { 0 }
 }
 
 fn is_ignored(signal: c_int) -> bool {
@@ -262,297 +277,229 @@ fn is_ignored_by_default(signal: c_int) -> bool {
 
 fn act_by_default(signal: c_int) {
     if !is_ignored_by_default(signal) {
-        if engine().arbiter.alive().len() > 1 {
-            // Others may still go on until it has come to that.
-            step_now(Operation::End);
-        }
-        engine::end(if signal == libc::SIGABRT { Ending::ABORT } else { Ending::SIGNAL }, signal);
+        let ending = if signal == libc::SIGABRT { Ending::ABORT } else { Ending::SIGNAL };
+        engine::crash(ending, signal, 0, format_args!(""));
     }
 }
 
-unsafe extern "C" {
-    fn ordain_handle(handler: usize, signal: c_int, info: *mut c_void, context: *mut c_void, stack: usize);
+/// Tells the model which signals the running thread blocks.
+fn tell_mask() {
+    let e = engine();
+    tell_mask_of(e.me(), e.slots[e.current].mask);
 }
 
-/// Runs a handler on the running thread's stack, or on its alternate one.
-fn run(signal: c_int, action: Action) {
-    let details = signals().details[signal as usize];
-    if action.has(libc::SA_RESETHAND) {
-        signals().actions[signal as usize] = Action::DEFAULT;
+/// Tells the model which signals a thread blocks, in a step that wrote that.
+pub fn tell_mask_of(thread: ThreadId, value: u64) {
+    let e = engine();
+    let [mask, _] = e.arbiter.signals_of(thread);
+    if e.arbiter.value(mask) != value {
+        e.set_value(mask, value);
     }
+}
+
+/// Tells the model which signals are left for the running thread, in a step that took some.
+fn tell_left() {
+    tell_left_of(engine().me(), engine().current);
+}
+
+/// Tells the model which signals there are for a thread, in a step that wrote that.
+fn tell_left_of(thread: ThreadId, slot: usize) {
     let e = engine();
-    let slot = &mut e.slots[e.current];
-    let (registers, handling) = (slot.registers, slot.handling);
-    let (base, size) = slot.alternate;
-    let outside = !(base..base + size).contains(&(registers[1] as usize));
-    let stack = if action.has(libc::SA_ONSTACK) && size != 0 && outside { (base + size) & !15 } else { 0 };
-    slot.handling |= action.mask | if action.has(libc::SA_NODEFER) { 0 } else { bit(signal) };
-    // SAFETY: plain structures, as far as they are known here, and the program's handler.
-    unsafe {
-        let mut info: [u64; 16] = [0; 16];
-        let words = (&raw mut info) as *mut c_int;
-        // Number, error and code; then process, user and value.
-        words.write(signal);
-        words.add(2).write(details.code);
-        words.add(4).write(crate::handles::VIRTUAL_PROCESS);
-        words.add(5).write(call!(libc::SYS_getuid) as c_int);
-        info[3] = details.value as u64;
-        let mut context: libc::ucontext_t = core::mem::zeroed();
-        for (to, from) in [(libc::REG_RIP, 0), (libc::REG_RSP, 1), (libc::REG_RBP, 2), (libc::REG_RBX, 3)] {
-            context.uc_mcontext.gregs[to as usize] = registers[from] as i64;
-        }
-        ordain_handle(action.handler, signal, (&raw mut info) as *mut c_void, (&raw mut context) as *mut c_void, stack);
+    let [_, come] = e.arbiter.signals_of(thread);
+    let value = set_of(&e.slots[slot].come);
+    if e.arbiter.value(come) != value {
+        e.set_value(come, value);
     }
-    let e = engine();
-    let slot = &mut e.slots[e.current];
-    (slot.registers, slot.handling) = (registers, handling);
 }
 
-/// A jump out of handlers that puts the mask back.
-fn leave_handlers() {
-    let e = engine();
-    e.slots[e.current].handling = 0;
-}
-
-/// Tells the model who of the waiting threads has a signal.
-fn refresh() {
-    let Some(object) = signals().object else { return };
-    let s = signals();
-    let word = s.waiting.iter().fold(0, |word, w| {
-        let pending = s.pending | engine().slots[w.slot].pending;
-        word | u64::from(pending & w.set != 0) << w.bit
-    });
-    if engine().arbiter.value(object) != word {
-        engine().set_value(object, word);
+/// Tells the model which signals are pending for the process, in a step that wrote that.
+fn tell_pending() {
+    if let Some(object) = signals().object {
+        engine().tell_part(object, 0, set_of(&signals().pending));
     }
 }
 
 /// Sends a signal.
-fn send(signal: c_int, to: To, details: Details) {
-    change();
-    deliver(signal, to, details);
+fn send(signal: Signal, to: To) {
+    send_if(signal, to, || true);
 }
 
-/// Hands a signal over. The object of signals was written in this step.
-fn deliver(signal: c_int, to: To, details: Details) {
+/// Sends a signal if `holds` when its turn has come; says whether.
+fn send_if(signal: Signal, to: To, holds: impl FnOnce() -> bool) -> bool {
+    let me = engine().current;
+    let Some(signals_object) = signals().object else {
+        if to != To::Thread(me) && engine().arbiter.alive().len() > 1 {
+            engine::refuse(format_args!(
+                "a library that was loaded while the program ran sends signals, which is known too late; link the program with it"
+            ));
+        }
+        if holds() && !(is_ignored(signal.number) && engine().slots[me].mask & bit(signal.number) == 0) {
+            add(&mut engine().slots[me].come, signal);
+            take();
+        }
+        return true;
+    };
+    let thread = match to {
+        To::Thread(slot) => Some(engine().slots[slot].thread),
+        To::Process => None,
+    };
+    let outcome = step(Operation::Signal { signals: signals_object, thread, number: signal.number as u32 });
+    let holds = holds();
+    let receiver = match outcome {
+        Outcome::FAILED => return holds,
+        Outcome::DONE => {
+            if holds {
+                add(&mut signals().pending, signal);
+            }
+            tell_pending();
+            return holds;
+        }
+        Outcome(thread) => engine().slot_of[ThreadId(thread as u32).index()],
+    };
+    let slot = &mut engine().slots[receiver];
+    if slot.state != State::Running {
+        return holds;
+    }
+    if !holds {
+        let thread = slot.thread;
+        tell_left_of(thread, receiver);
+        return false;
+    }
+    add(&mut slot.come, signal);
+    if slot.mask & bit(signal.number) == 0 && signals().actions[signal.number as usize].handler == SIG_DFL {
+        act_by_default(signal.number);
+    }
+    if receiver == me {
+        take_unblocked();
+    }
+    true
+}
+
+/// Takes what has come for the running thread and is not blocked, now.
+fn take_unblocked() {
     let e = engine();
-    let s = signals();
-    let me = e.current;
-    let lives = |slot: usize| e.slots[slot].state == State::Running;
-    let wants = |slot: usize| lives(slot) && e.slots[slot].mask & bit(signal) == 0;
-    let is_for = |slot: usize| to == To::Process || to == To::Thread(slot);
-    if let To::Thread(slot) = to
-        && !lives(slot)
-    {
+    let slot = &e.slots[e.current];
+    if set_of(&slot.come) & !slot.mask == 0 {
         return;
     }
-    let awaited = s.waiting.iter().any(|w| is_for(w.slot) && w.set & bit(signal) != 0);
-    // The kernel prefers main.
-    let receiver = [0, me].into_iter().chain(0..e.slots.len()).find(|slot| is_for(*slot) && wants(*slot));
-    s.details[signal as usize] = details;
-    match receiver {
-        Some(receiver) if !awaited => {
-            if is_ignored(signal) {
-                return;
-            }
-            let thread = e.slots[receiver].thread;
-            if receiver == me && e.slots[me].handling & bit(signal) == 0
-                || s.actions[signal as usize].handler == SIG_DFL
-            {
-                let mut ran = None;
-                accept(signal, &mut ran);
-                signals().ran = ran;
-            } else if receiver == me {
-                e.slots[me].due |= bit(signal);
-            } else {
-                step(Operation::Interrupt { thread });
-                engine().slots[receiver].due |= bit(signal);
-            }
-        }
-        _ => {
-            match to {
-                To::Thread(slot) => e.slots[slot].pending |= bit(signal),
-                To::Process => s.pending |= bit(signal),
-            }
-            refresh();
-        }
+    if is_listening() {
+        step(Operation::Look);
+    } else {
+        take();
     }
 }
 
-/// Takes pending signals that the running thread does not block any more.
-fn take_pending() {
-    let mut ran = None;
-    loop {
-        let (e, s) = (engine(), signals());
-        let slot = &mut e.slots[e.current];
-        let ready = (slot.pending | s.pending) & !(slot.mask | slot.handling);
-        if ready == 0 {
-            break;
-        }
-        let signal = ready.trailing_zeros() as c_int + 1;
-        if slot.pending & bit(signal) != 0 {
-            slot.pending &= !bit(signal);
-        } else {
-            s.pending &= !bit(signal);
-        }
-        refresh();
-        accept(signal, &mut ran);
+/// Gives the running thread another mask, without taking what it does not block any more.
+fn change_mask(mask: u64) {
+    let mask = mask & !unblockable();
+    if engine().slots[engine().current].mask == mask {
+        return;
     }
-    signals().ran = ran;
+    if let Some(signals) = signals().object.filter(|_| is_shared()) {
+        step(Operation::BlockSignals { signals, mask });
+    }
+    let (e, s) = (engine(), signals());
+    let slot = &mut e.slots[e.current];
+    slot.mask = mask;
+    // What was pending for the process is this thread's now.
+    let mut i = 0;
+    while i < s.pending.len() {
+        if mask & bit(s.pending[i].number) == 0 {
+            slot.come.push(s.pending.remove(i));
+        } else {
+            i += 1;
+        }
+    }
+    if is_listening() && !is_shared() {
+        // Nobody else is there to see it.
+        tell_mask();
+        tell_left();
+        tell_pending();
+    }
 }
 
 /// Gives the running thread another mask.
 fn set_mask(mask: u64) {
-    let e = engine();
-    if e.slots[e.current].mask == mask {
-        return;
-    }
-    change_if_shared();
-    let e = engine();
-    e.slots[e.current].mask = mask & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP));
-    watch();
-    take_pending();
-    let e = engine();
-    if is_shared() && e.slots[e.current].due & !mask != 0 {
-        look();
-    }
+    change_mask(mask);
+    take_unblocked();
 }
 
-/// Does something with another mask, in one step with the first wait in it. Gives what it gives.
+/// Does something with another mask, so that a handler that runs then has interrupted the wait in it. Gives what it gives.
 pub fn with_mask<T>(mask: Option<u64>, f: impl FnOnce() -> T) -> T {
     let Some(mask) = mask else { return f() };
-    let e = engine();
-    let old = e.slots[e.current].mask;
-    set_mask(mask);
-    let e = engine();
-    // A handler that runs here has interrupted the wait: so it does not run before.
-    e.slots[e.current].asynchronous = false;
+    let old = engine().slots[engine().current].mask;
+    change_mask(mask);
     let result = f();
-    watch();
     set_mask(old);
     result
 }
 
 /// Waits until a handler has run.
 fn suspend(mask: Option<u64>) {
-    let e = engine();
-    let old = e.slots[e.current].mask;
+    let old = engine().slots[engine().current].mask;
+    let signals = object();
     if let Some(mask) = mask {
-        change_if_shared();
-        let e = engine();
-        let slot = &mut e.slots[e.current];
-        slot.mask = mask & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP));
-        // Handlers run in the wait, not before it.
-        slot.asynchronous = false;
-        take_pending();
-        let e = engine();
-        if e.slots[e.current].due & !mask != 0 {
-            take();
-        }
-    } else {
-        signals().ran = None;
-        if e.slots[e.current].asynchronous {
-            look();
-            signals().ran = None;
-        }
+        change_mask(mask);
     }
-    while !has_run() {
-        if ring(false) {
-            continue;
+    loop {
+        if !is_listening() {
+            // What is there is there already, and nothing else can come.
+            take();
+            if signals_ran() {
+                break;
+            }
         }
-        match step_now(Operation::Await { object: object(), mask: 0, wait: Wait::Interruptible }) {
-            Outcome::INTERRUPTED => threads::interrupted(),
-            _ => signals().ran = None,
+        match engine::step_now(Operation::TakeSignal { signals, set: 0, wait: Wait::Interruptible }) {
+            Outcome::CANCELLED => crate::cancellation::act(),
+            _ => {
+                take();
+                // Without a mask it may have come just before the wait, which then begins.
+                if signals_ran() && (mask.is_some() || breaks(false)) {
+                    break;
+                }
+            }
         }
     }
     if mask.is_some() {
-        change_if_shared();
-        let e = engine();
-        e.slots[e.current].mask = old;
-        watch();
-        take_pending();
+        set_mask(old);
     }
+}
+
+/// Whether a handler ran when signals were last taken.
+fn signals_ran() -> bool {
+    signals().ran.is_some()
 }
 
 /// Waits for one of these signals and takes it; gives an error if time is over, or a handler ran that ends the wait.
-fn await_one(set: u64, wait: Wait, ends: bool) -> Result<c_int, c_int> {
-    loop {
-        change();
-        let (e, s) = (engine(), signals());
-        let me = e.current;
-        let slot = &mut e.slots[me];
-        let late = slot.due & slot.mask;
-        slot.due &= !late;
-        slot.pending |= late;
-        let Some(bit_number) = (0..64).find(|b| s.waiting.iter().all(|w| w.bit != *b)) else {
-            engine::refuse(format_args!("more than 64 threads wait for signals at a time"));
-        };
-        s.waiting.push(Waiting { slot: me, set, bit: bit_number });
-        if set & bit(libc::SIGALRM) != 0 {
-            ring(true);
-        }
-        refresh();
-        let outcome = step(Operation::Await { object: object(), mask: 1 << bit_number, wait });
-        let s = signals();
-        s.waiting.retain(|w| w.bit != bit_number);
-        match outcome {
-            Outcome::DONE => {
-                let slot = &mut engine().slots[me];
-                let own = slot.pending & set != 0;
-                let pending = if own { &mut slot.pending } else { &mut s.pending };
-                let signal = (*pending & set).trailing_zeros() as c_int + 1;
-                *pending &= !bit(signal);
-                refresh();
-                return Ok(signal);
-            }
-            Outcome::INTERRUPTED => {
-                threads::interrupted();
-                if ends && has_run() {
-                    return Err(EINTR);
-                }
-            }
-            _ => return Err(EAGAIN),
+fn await_one(set: u64, wait: Wait, ends: bool) -> Result<Signal, c_int> {
+    if !is_listening() {
+        // The model does not know what the thread has sent to itself.
+        let come = &mut engine().slots[engine().current].come;
+        let there = set_of(come) & set;
+        if there != 0 {
+            return remove(come, there.trailing_zeros() as c_int + 1).ok_or(libc::EAGAIN);
         }
     }
-}
-
-/// Whether an alarm is set.
-pub fn is_armed() -> bool {
-    signals().alarm.is_some()
-}
-
-/// Lets the alarm come, if one is set; the object of signals was written in this step if `ordered`. Says whether it came.
-fn ring(ordered: bool) -> bool {
-    let Some((when, interval)) = signals().alarm else { return false };
-    if !ordered {
-        change();
+    let operation = Operation::TakeSignal { signals: object(), set, wait };
+    let outcome = if ends { engine::wait(operation, false)? } else { step(operation) };
+    if outcome == Outcome::FAILED {
+        return Err(libc::EAGAIN);
     }
-    signals().alarm = (interval != 0).then_some((when.saturating_add(interval), interval));
-    let now = time::now();
-    if when > now {
-        time::advance(when - now);
+    let number = outcome.0 as c_int;
+    let (e, s) = (engine(), signals());
+    let own = remove(&mut e.slots[e.current].come, number);
+    let signal = own.or_else(|| remove(&mut s.pending, number));
+    if is_listening() {
+        tell_left();
+        tell_pending();
     }
-    deliver(libc::SIGALRM, To::Process, Details { code: 0x80, value: 0 });
-    true
-}
-
-/// Time has passed for the running thread, which sleeps.
-pub fn pass_time() {
-    if signals().alarm.is_some_and(|(when, _)| when <= time::now()) {
-        ring(false);
-    }
-}
-
-/// The time of a wait is over because of the alarm.
-pub fn ring_now() {
-    signals().ran = None;
-    ring(false);
+    signal.ok_or(libc::EAGAIN)
 }
 
 /// The program writes to what nobody reads any more.
 pub fn break_pipe() {
     let me = engine().current;
     if !is_ignored(libc::SIGPIPE) {
-        send(libc::SIGPIPE, To::Thread(me), Details { code: 0x80, value: 0 });
+        send(Signal::new(libc::SIGPIPE, calls::SI_KERNEL, 0), To::Thread(me));
     }
 }

@@ -1,13 +1,13 @@
 //! Condition variables: joining the queue and releasing the mutex, being woken, taking the mutex back are a step each.
 
 use super::mutex;
+use crate::cancellation;
 use crate::context::interpose;
-use crate::engine::step;
+use crate::engine::{step, step_cancellable};
 use crate::objects;
-use crate::time::timed;
-use crate::{signals, threads};
+use crate::time::{self, timed};
 use core::ffi::c_int;
-use libc::{ETIMEDOUT, pthread_cond_t, pthread_mutex_t, timespec};
+use libc::{EINVAL, ETIMEDOUT, pthread_cond_t, pthread_mutex_t, timespec};
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, Wait};
 
 unsafe fn object(cond: *mut pthread_cond_t) -> ObjectId {
@@ -25,9 +25,10 @@ interpose! {
     pthread_cond_broadcast => broadcast;
 }
 
-pub(super) unsafe extern "C" fn init(cond: *mut pthread_cond_t, _attributes: *const libc::pthread_condattr_t) -> c_int {
-    // SAFETY: the program's memory.
+pub(super) unsafe extern "C" fn init(cond: *mut pthread_cond_t, attributes: *const libc::pthread_condattr_t) -> c_int {
+    // SAFETY: the program's memory; the lowest bit of attributes says whether other processes can use it.
     unsafe {
+        super::note_shared(!attributes.is_null() && (attributes as *const u32).read() & 1 != 0);
         core::ptr::write_bytes(cond as *mut u8, 0, size_of::<pthread_cond_t>());
         objects::mark(cond as u64, cond as *mut u64, ObjectKind::Condvar, 0);
     }
@@ -35,11 +36,10 @@ pub(super) unsafe extern "C" fn init(cond: *mut pthread_cond_t, _attributes: *co
 }
 
 pub(super) unsafe extern "C" fn destroy(cond: *mut pthread_cond_t) -> c_int {
-    // SAFETY: the program's condition variable. The model has no operation for its end: only its waiters would matter.
-    unsafe {
-        object(cond);
-        (cond as *mut u64).write_volatile(0);
-    }
+    // SAFETY: the program's condition variable.
+    let queue = unsafe { object(cond) };
+    // As the C library does, it waits until nobody waits there any more.
+    step(Operation::DestroyQueue { queue });
     0
 }
 
@@ -49,20 +49,20 @@ pub(super) unsafe fn wait_with(cond: *mut pthread_cond_t, mutex: *mut pthread_mu
     unsafe {
         let queue = object(cond);
         let lock = mutex::object(mutex);
-        if step(Operation::QueueWait { queue, lock }) == Outcome::INTERRUPTED {
-            // Cancelled before it waited: the mutex is still held.
-            threads::interrupted();
+        if step(Operation::QueueWait { queue, lock }) == Outcome::FAILED {
+            // There is nothing to wait for any more.
             return 0;
         }
         mutex::show(mutex, false);
-        let woken = step(Operation::Woken { queue, wait });
-        if woken == Outcome::INTERRUPTED {
-            // Handlers run without the mutex.
-            signals::take();
+        let wait = if wait == Wait::Block { Wait::Interruptible } else { wait };
+        let woken = step_cancellable(Operation::Woken { queue, wait });
+        if woken == Outcome::CANCELLED_WOKEN {
+            // Who ends takes no wake-up away from others.
+            step(Operation::Notify { queue, count: 1 });
         }
         let locked = mutex::take(mutex, Wait::Block);
-        if woken == Outcome::INTERRUPTED {
-            threads::interrupted();
+        if matches!(woken, Outcome::CANCELLED | Outcome::CANCELLED_WOKEN) {
+            cancellation::act();
         }
         match (locked, woken) {
             (0, Outcome::FAILED) if wait == Wait::Timed => ETIMEDOUT,
@@ -88,9 +88,12 @@ pub(super) unsafe extern "C" fn timed_wait(
 unsafe extern "C" fn clock_wait(
     cond: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
-    _clock: c_int,
+    clock: c_int,
     until: *const timespec,
 ) -> c_int {
+    if !time::limits_waits(clock) {
+        return EINVAL;
+    }
     // SAFETY: the program's objects.
     unsafe { timed_wait(cond, mutex, until) }
 }

@@ -1,21 +1,34 @@
 //! Futexes: through `syscall`, and raw ones that the kernel sends back to us.
 
-use crate::engine::{step, step_if};
+use crate::engine::{step, step_if, step_now};
 use crate::objects;
+use crate::signals;
 use crate::time::{self, timed_for};
-use libc::{EAGAIN, EINTR, EINVAL, ENOSYS, ETIMEDOUT, timespec};
+use libc::{EAGAIN, EINTR, ENOSYS, ETIMEDOUT, timespec};
 use ordain_model::{ObjectId, Operation, Outcome, Wait};
 
 fn wait_in(cell: ObjectId, queue: ObjectId, expected: u32, wait: Wait) -> i32 {
     if step(Operation::FutexWait { cell, queue, expected: u64::from(expected) }) == Outcome::FAILED {
         return EAGAIN;
     }
-    match step(Operation::Woken { queue, wait }) {
-        Outcome::FAILED if wait == Wait::Timed => ETIMEDOUT,
-        Outcome::INTERRUPTED => {
-            crate::threads::interrupted();
-            EINTR
+    let woken = loop {
+        match step_now(Operation::Woken { queue, wait }) {
+            Outcome::SIGNALLED => {
+                signals::take();
+                // Waits for a time never go on.
+                if signals::has_broken(wait != Wait::Timed) {
+                    // Unless it was woken in the meantime.
+                    if step(Operation::Woken { queue, wait: Wait::Try }) == Outcome::FAILED {
+                        return EINTR;
+                    }
+                    return 0;
+                }
+            }
+            woken => break woken,
         }
+    };
+    match woken {
+        Outcome::FAILED if wait == Wait::Timed => ETIMEDOUT,
         _ => 0,
     }
 }
@@ -84,7 +97,7 @@ pub unsafe fn futex(word: *mut u32, op: i32, value: u32, timeout: usize, word2: 
                 woken as isize
             }
             libc::FUTEX_LOCK_PI | libc::FUTEX_UNLOCK_PI | libc::FUTEX_TRYLOCK_PI => -(ENOSYS as isize),
-            _ => -(EINVAL as isize),
+            _ => -(ENOSYS as isize),
         }
     }
 }

@@ -21,4 +21,29 @@ pub fn begin() {
     crate::signals::begin();
     crate::descriptors::begin();
     crate::handles::begin();
+    crate::attributes::begin();
+    crate::children::handlers::begin();
+    crate::children::locks::begin();
+    // SAFETY: only the carrier comes here.
+    unsafe { SHARED_WITH_OTHERS = false };
+}
+
+/// Whether the program has made objects in this execution that other processes can use.
+static mut SHARED_WITH_OTHERS: bool = false;
+
+/// An object is made; `shared` says whether other processes can use it.
+fn note_shared(shared: bool) {
+    if shared {
+        // SAFETY: only the carrier comes here.
+        unsafe { SHARED_WITH_OTHERS = true };
+        if crate::handles::children().next().is_some() {
+            crate::children::refuse_shared_locks();
+        }
+    }
+}
+
+/// Whether there are objects that other processes can use.
+pub fn are_shared_with_others() -> bool {
+    // SAFETY: only the carrier comes here.
+    unsafe { SHARED_WITH_OTHERS }
 }

@@ -3,7 +3,7 @@
 use crate::context::interpose;
 use crate::engine::{engine, step};
 use crate::objects;
-use crate::time::timed;
+use crate::time::{self, timed};
 use core::ffi::c_int;
 use libc::{EBUSY, EDEADLK, EINVAL, ENOTRECOVERABLE, EOWNERDEAD, EPERM, ETIMEDOUT, pthread_mutex_t, timespec};
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, Wait, mutex_kind};
@@ -77,6 +77,7 @@ unsafe extern "C" fn init(mutex: *mut pthread_mutex_t, attributes: *const libc::
     if !attributes.is_null() {
         // SAFETY: the program's attributes: the C library keeps the type in the low bits, and robustness in bit 30.
         let word = unsafe { (attributes as *const u32).read() };
+        super::note_shared(word >> 31 != 0);
         kind = word & 3 | if word & 0x4000_0000 != 0 { ROBUST } else { 0 };
     }
     // SAFETY: the program's memory.
@@ -127,10 +128,30 @@ pub(super) unsafe extern "C" fn try_lock(mutex: *mut pthread_mutex_t) -> c_int {
 
 pub(super) unsafe extern "C" fn timed_lock(mutex: *mut pthread_mutex_t, until: *const timespec) -> c_int {
     // SAFETY: the program's arguments.
-    unsafe { timed(until, |wait| take(mutex, wait)) }
+    unsafe {
+        if !time::is_valid(&*until) {
+            // That matters only if it would have to wait.
+            return match take(mutex, Wait::Try) {
+                EBUSY if is_own(mutex) => EDEADLK,
+                EBUSY => EINVAL,
+                result => result,
+            };
+        }
+        timed(until, |wait| take(mutex, wait))
+    }
 }
 
-unsafe extern "C" fn clock_lock(mutex: *mut pthread_mutex_t, _clock: c_int, until: *const timespec) -> c_int {
+/// Whether the running thread holds an error-checking mutex.
+unsafe fn is_own(mutex: *mut pthread_mutex_t) -> bool {
+    let layout = mutex as *const Layout;
+    // SAFETY: the program's mutex.
+    unsafe { (*layout).kind & 3 == 2 && (*layout).owner == engine().current as u32 + 1 }
+}
+
+unsafe extern "C" fn clock_lock(mutex: *mut pthread_mutex_t, clock: c_int, until: *const timespec) -> c_int {
+    if !time::limits_waits(clock) {
+        return EINVAL;
+    }
     // SAFETY: the program's arguments.
     unsafe { timed_lock(mutex, until) }
 }

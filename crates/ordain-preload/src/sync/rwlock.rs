@@ -1,11 +1,12 @@
-//! Read-write locks. Any number of readers, and no preference: what the C library prefers is one of the orders that are explored.
+//! Read-write locks. Any number of readers. A preference is one of the orders that are explored, unless it keeps readers out while
+//! a writer waits: then beginning to wait is a step of its own.
 
 use crate::context::interpose;
 use crate::engine::{engine, step};
 use crate::objects;
-use crate::time::timed;
+use crate::time::{self, timed};
 use core::ffi::c_int;
-use libc::{EBUSY, EDEADLK, ETIMEDOUT, pthread_rwlock_t, timespec};
+use libc::{EBUSY, EDEADLK, EINVAL, ETIMEDOUT, pthread_rwlock_t, timespec};
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, Wait};
 
 /// The C library's layout, as far as it matters.
@@ -17,8 +18,11 @@ struct Layout {
     shared: u32,
     padding: u64,
     mark: u64,
-    flags: u64,
+    kind: u64,
 }
+
+/// The kind that keeps readers out while a writer waits (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP).
+const PREFERS_WRITERS: u64 = 2;
 
 unsafe fn object(lock: *mut pthread_rwlock_t) -> ObjectId {
     let layout = lock as *mut Layout;
@@ -40,11 +44,15 @@ interpose! {
     pthread_rwlock_unlock => unlock;
 }
 
-unsafe extern "C" fn init(lock: *mut pthread_rwlock_t, _attributes: *const libc::pthread_rwlockattr_t) -> c_int {
-    // SAFETY: the program's memory.
+unsafe extern "C" fn init(lock: *mut pthread_rwlock_t, attributes: *const libc::pthread_rwlockattr_t) -> c_int {
+    // SAFETY: the program's memory; attributes begin with the kind, and say then whether other processes can use it.
     unsafe {
+        super::note_shared(!attributes.is_null() && (attributes as *const u32).add(1).read() != 0);
         core::ptr::write_bytes(lock as *mut u8, 0, size_of::<pthread_rwlock_t>());
         let layout = lock as *mut Layout;
+        if !attributes.is_null() {
+            (*layout).kind = u64::from((attributes as *const u32).read());
+        }
         objects::mark(lock as u64, &raw mut (*layout).mark, ObjectKind::RwLock, 0);
     }
     0
@@ -66,12 +74,17 @@ unsafe fn take(lock: *mut pthread_rwlock_t, write: bool, wait: Wait) -> c_int {
         if (*layout).writer == me && wait != Wait::Try {
             return EDEADLK;
         }
-        let op = if write {
-            Operation::WriteLock { lock: object, wait }
+        let outcome = if !write {
+            step(Operation::ReadLock { lock: object, wait })
+        } else if (*layout).kind == PREFERS_WRITERS && wait != Wait::Try {
+            match step(Operation::WriteQueue { lock: object }) {
+                Outcome::FAILED => step(Operation::WriteTurn { lock: object, wait }),
+                taken => taken,
+            }
         } else {
-            Operation::ReadLock { lock: object, wait }
+            step(Operation::WriteLock { lock: object, wait })
         };
-        match step(op) {
+        match outcome {
             Outcome::FAILED => return if wait == Wait::Try { EBUSY } else { ETIMEDOUT },
             _ if write => (&raw mut (*layout).writer).write_volatile(me),
             _ => {
@@ -98,7 +111,10 @@ unsafe extern "C" fn timed_read_lock(lock: *mut pthread_rwlock_t, until: *const 
     unsafe { timed(until, |wait| take(lock, false, wait)) }
 }
 
-unsafe extern "C" fn clock_read_lock(lock: *mut pthread_rwlock_t, _clock: c_int, until: *const timespec) -> c_int {
+unsafe extern "C" fn clock_read_lock(lock: *mut pthread_rwlock_t, clock: c_int, until: *const timespec) -> c_int {
+    if !time::limits_waits(clock) {
+        return EINVAL;
+    }
     // SAFETY: the program's arguments.
     unsafe { timed_read_lock(lock, until) }
 }
@@ -118,7 +134,10 @@ unsafe extern "C" fn timed_write_lock(lock: *mut pthread_rwlock_t, until: *const
     unsafe { timed(until, |wait| take(lock, true, wait)) }
 }
 
-unsafe extern "C" fn clock_write_lock(lock: *mut pthread_rwlock_t, _clock: c_int, until: *const timespec) -> c_int {
+unsafe extern "C" fn clock_write_lock(lock: *mut pthread_rwlock_t, clock: c_int, until: *const timespec) -> c_int {
+    if !time::limits_waits(clock) {
+        return EINVAL;
+    }
     // SAFETY: the program's arguments.
     unsafe { timed_write_lock(lock, until) }
 }

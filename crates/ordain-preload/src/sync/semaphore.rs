@@ -1,15 +1,14 @@
 //! Semaphores, unnamed and named. The program's object keeps its value where the C library has it.
 
 use crate::context::interpose;
-use crate::engine::{engine, step};
+use crate::engine::{self, engine, step};
 use crate::objects;
 use crate::real::set_errno;
-use crate::time::timed;
-use crate::{signals, threads};
+use crate::time::{self, timed};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_int, c_uint};
-use libc::{EAGAIN, EEXIST, EINTR, EINVAL, ENOENT, EOVERFLOW, ETIMEDOUT, sem_t, timespec};
+use libc::{EAGAIN, EEXIST, EINVAL, ENOENT, EOVERFLOW, ETIMEDOUT, sem_t, timespec};
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, Wait};
 
 /// The C library's layout, as far as it matters.
@@ -50,7 +49,8 @@ interpose! {
     sem_unlink => unlink;
 }
 
-unsafe extern "C" fn init(semaphore: *mut sem_t, _shared: c_int, value: c_uint) -> c_int {
+unsafe extern "C" fn init(semaphore: *mut sem_t, shared: c_int, value: c_uint) -> c_int {
+    super::note_shared(shared != 0);
     if value > i32::MAX as u32 {
         set_errno(EINVAL);
         return -1;
@@ -76,14 +76,11 @@ unsafe fn take(semaphore: *mut sem_t, wait: Wait) -> c_int {
     // SAFETY: the program's semaphore.
     unsafe {
         let object = object(semaphore);
-        match step(Operation::Acquire { semaphore: object, wait }) {
-            Outcome::FAILED if wait == Wait::Try => EAGAIN,
-            Outcome::FAILED => ETIMEDOUT,
-            Outcome::INTERRUPTED => {
-                threads::interrupted();
-                if signals::goes_on() { take(semaphore, wait) } else { EINTR }
-            }
-            _ => {
+        match engine::wait(Operation::Acquire { semaphore: object, wait }, wait != Wait::Timed) {
+            Err(error) => error,
+            Ok(Outcome::FAILED) if wait == Wait::Try => EAGAIN,
+            Ok(Outcome::FAILED) => ETIMEDOUT,
+            Ok(_) => {
                 show(semaphore, object);
                 0
             }
@@ -114,7 +111,10 @@ unsafe extern "C" fn timed_wait(semaphore: *mut sem_t, until: *const timespec) -
     result(unsafe { timed(until, |wait| take(semaphore, wait)) })
 }
 
-unsafe extern "C" fn clock_wait(semaphore: *mut sem_t, _clock: c_int, until: *const timespec) -> c_int {
+unsafe extern "C" fn clock_wait(semaphore: *mut sem_t, clock: c_int, until: *const timespec) -> c_int {
+    if !time::limits_waits(clock) {
+        return result(EINVAL);
+    }
     // SAFETY: the program's arguments.
     unsafe { timed_wait(semaphore, until) }
 }

@@ -23,7 +23,8 @@ unsafe fn object(lock: *mut u32) -> ObjectId {
     unsafe { objects::marked_short(lock, ObjectKind::Spin, UNLOCKED) }
 }
 
-unsafe extern "C" fn init(lock: *mut u32, _shared: c_int) -> c_int {
+unsafe extern "C" fn init(lock: *mut u32, shared: c_int) -> c_int {
+    super::note_shared(shared != 0);
     // SAFETY: the program's memory.
     unsafe {
         *lock = UNLOCKED;

@@ -39,8 +39,9 @@ pub(super) static DATA_RACE: Explanation = Explanation {
     ],
     notes: &[
         "In tests with the library, accesses through `ordain::cell::UnsafeCell` are checked, by the real orderings of atomics.",
-        "At level sync, memory accesses of programs are not visible and no data race is reported. `verified` then holds for \
-         programs without data races only: look for those with ThreadSanitizer, for instance.",
+        "At level sync, memory accesses of programs are not visible and no data race is reported. `verified` then holds if \
+         threads share memory only under the calls that Ordain sees: look for what they share without any order with ThreadSanitizer, \
+         for instance.",
         "One execution of each class is enough to see all races in it, so memory accesses do not make a check longer.",
     ],
     see_also: &[Kind::Crash, Kind::Output],

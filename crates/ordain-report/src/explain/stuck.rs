@@ -68,8 +68,8 @@ pub(super) static HANG: Explanation = Explanation {
     title: "Hang",
     summary: "A thread went on for too long without any call that Ordain sees.",
     meaning: "Ordain runs one thread at a time and changes to another one when the thread makes a call that it knows. This \
-              thread made none for longer than the limit: it computes for ever, spins on memory until another thread \
-              changes it, or is blocked in a system call that Ordain does not control.",
+              thread made none for longer than the limit, and no other could go on: it computes for ever, spins on memory \
+              that nobody changes any more, or is blocked in a system call that Ordain does not control.",
     missed: "If the thread spins on a flag, the flag is usually set a moment later by another thread that runs at the same \
              time, and the loop ends. Only if that thread is late, or has ended, does the loop not end.",
     causes: &[
@@ -92,8 +92,8 @@ pub(super) static HANG: Explanation = Explanation {
     }],
     notes: &[
         "The limit is `--hang-time`, 2 seconds of processor time unless set.",
-        "At level sync, atomics and plain memory are not visible. A program that is right but spins on them may be reported \
-         all the same, because the thread that it waits for gets no turn while it spins.",
+        "At level sync, atomics and plain memory are not visible. A thread that is found to spin on them lets the others go on; \
+         it hangs if they have all ended, wait for it, or spin as well.",
         "Tests with the library see atomics and notice such loops: there it is a `livelock`, or no finding at all.",
     ],
     see_also: &[Kind::Livelock, Kind::Deadlock, Kind::StepLimit],

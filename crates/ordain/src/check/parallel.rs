@@ -2,7 +2,7 @@
 //!
 //! Every worker has its own executions and names; the thread of the check keeps the controller and confirms what workers notice.
 
-use super::{Check, DEFAULT_SAMPLES, MOST_FINDINGS, Noticed, Run, SHARED, Watch};
+use super::{Check, DEFAULT_SAMPLES, MOMENT, MOST_FINDINGS, Noticed, Run, SHARED, Watch};
 use crate::record;
 use crate::replay;
 use crate::report::{Report, Verdict};
@@ -445,7 +445,9 @@ impl Run<'_> {
     fn look_from_the_beginning(&mut self, total: &Summary, report: &mut Report) {
         let found = RefCell::new(None);
         let mut watch = Watch { target: &mut self.executor, races: Vec::new(), found: &found };
-        let effort = Effort::at_the_end(total.executions, total.steps);
+        let end = Instant::now() + MOMENT;
+        let is_over = || Instant::now() >= end;
+        let effort = Effort::at_the_end(total.executions, total.steps).until(&is_over);
         // Every second execution of a portfolio is a sample.
         let done = if self.strategy == Kind::Portfolio { total.executions.div_ceil(2) } else { total.executions };
         if let Some(e) = forecast_from_the_beginning(&mut Foresight::default(), &mut watch, effort) {
@@ -463,7 +465,7 @@ impl Run<'_> {
 pub(super) fn forecast_from_the_beginning(
     foresight: &mut Foresight,
     watch: &mut Watch<'_>,
-    effort: Effort,
+    effort: Effort<'_>,
 ) -> Option<Total> {
     let mut strategy = Optimal::default();
     watch.run(&mut strategy.plan()?);

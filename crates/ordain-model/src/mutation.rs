@@ -1,0 +1,116 @@
+//! Mutations of footprints, for the test that every access in them is needed.
+//!
+//! An access is known by its operation, by what its object is to the operation, and by whether it writes. A *mutant* leaves one kind of
+//! access out everywhere, or takes a write for a read. There is one for each thread of the test, which asks first what footprints there are.
+
+use crate::footprint::{Access, Footprint};
+use crate::names::{ObjectId, ThreadId};
+use crate::operation::Operation;
+use crate::state::Fixed;
+use core::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
+/// A kind of access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Entry {
+    /// The operation.
+    pub op: &'static str,
+    /// What the object is to it.
+    pub object: &'static str,
+    /// Whether it writes.
+    pub write: bool,
+}
+
+/// What becomes of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Change {
+    /// It is left out.
+    LeftOut,
+    /// It is a read instead of a write.
+    Weakened,
+}
+
+std::thread_local! {
+    static MUTANT: Cell<Option<(Entry, Change)>> = const { Cell::new(None) };
+    static SEEN: RefCell<BTreeSet<Entry>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+/// Changes footprints from now on, in this thread.
+pub fn set(mutant: Option<(Entry, Change)>) {
+    MUTANT.set(mutant);
+}
+
+/// The accesses that there were in this thread since the last time.
+pub fn take_seen() -> BTreeSet<Entry> {
+    SEEN.take()
+}
+
+/// Notes and changes the footprint of an operation.
+pub(crate) fn apply(op: &Operation, thread: ThreadId, fixed: &Fixed, footprint: &mut Footprint) {
+    let entry = |access: Access| Entry {
+        op: op.verb(),
+        object: if access == Access::EVERYTHING { "everything" } else { role(op, thread, access.object(), fixed) },
+        write: access.is_write(),
+    };
+    match MUTANT.get() {
+        None => SEEN.with_borrow_mut(|seen| seen.extend(footprint.iter().map(|access| entry(*access)))),
+        Some((mutated, Change::LeftOut)) => footprint.retain(|access| entry(*access) != mutated),
+        Some((mutated, Change::Weakened)) => {
+            for access in footprint.iter_mut().filter(|access| entry(**access) == mutated) {
+                *access = Access::read(access.object());
+            }
+        }
+    }
+}
+
+/// What an object is to an operation of a thread.
+fn role(op: &Operation, thread: ThreadId, object: ObjectId, fixed: &Fixed) -> &'static str {
+    let mut named = [None; 2];
+    let mut count = 0;
+    let mut op = *op;
+    op.each_number(
+        |_| {},
+        |o| {
+            named[count.min(1)] = Some(*o);
+            count += 1;
+        },
+    );
+    let lives = fixed.lives.iter().enumerate();
+    let part =
+        lives.filter(|(_, life)| (life.0..life.0 + 4).contains(&object.0)).map(|(t, life)| (t, object.0 - life.0));
+    if let Some((owner, part)) = part.last() {
+        return match (part, owner == thread.index()) {
+            (0, true) => "own life",
+            (0, false) => "other's life",
+            (1, true) => "own token",
+            (1, false) => "other's token",
+            (2, true) => "own place",
+            (2, false) => "other's place",
+            (_, true) => "own interruption",
+            (_, false) => "other's interruption",
+        };
+    }
+    let channel = matches!(
+        op,
+        Operation::Send { .. }
+            | Operation::SendTaken { .. }
+            | Operation::ReceiveReady { .. }
+            | Operation::Receive { .. }
+            | Operation::CloneSender { .. }
+            | Operation::DropSender { .. }
+            | Operation::DropReceiver { .. }
+    );
+    match named {
+        [Some(channel_id), _] if channel => match object.0.wrapping_sub(channel_id.0) {
+            0 => "tail",
+            1 => "head",
+            2 => "receivers",
+            3 => "senders",
+            _ => "message",
+        },
+        [Some(first), _] if first == object => "object",
+        [_, Some(second)] if second == object => "second object",
+        [Some(_), _] if matches!(op, Operation::Poll { .. }) => "member",
+        _ => "other",
+    }
+}

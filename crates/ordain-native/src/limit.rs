@@ -1,0 +1,64 @@
+//! When a check must be over: at its deadline, or when somebody stops it.
+//!
+//! Whoever waits for a program looks at it. The program is asked to come back first; one that does not is ended after a moment, so that
+//! a limit holds whatever an execution, its analysis or an estimate takes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// How long a program has to come back after the limit.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// A limit of a check. Copies share what stops them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Limit {
+    /// How long a program has to come back behind it, if not as long as usual.
+    grace: Option<Duration>,
+    deadline: Option<Instant>,
+    /// Those who may stop it.
+    stops: Vec<Arc<AtomicBool>>,
+}
+
+impl Limit {
+    /// At a deadline, if there is one.
+    pub(crate) fn at(deadline: Option<Instant>) -> Self {
+        Self { grace: None, deadline, stops: Vec::new() }
+    }
+
+    /// So soon, and hardly later.
+    pub(crate) fn soon(time: Duration) -> Self {
+        Self { grace: Some(time / 2), ..Self::at(Some(Instant::now() + time)) }
+    }
+
+    /// How long a program has to come back behind it.
+    pub(crate) fn grace(&self) -> Duration {
+        self.grace.unwrap_or(GRACE)
+    }
+
+    /// The same, and whenever somebody sets a flag.
+    pub(crate) fn or(mut self, stop: Option<Arc<AtomicBool>>) -> Self {
+        self.stops.extend(stop);
+        self
+    }
+
+    /// Whether it is reached.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_stopped() || self.is_late()
+    }
+
+    /// Whether somebody has stopped it.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stops.iter().any(|stop| stop.load(Relaxed))
+    }
+
+    /// Whether its deadline has passed.
+    pub(crate) fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// The time until the deadline.
+    pub(crate) fn left(&self) -> Duration {
+        self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+}

@@ -1,0 +1,151 @@
+//! Processes that programs make: what cannot be explored is refused, what they leave behind ends, and nobody else is touched.
+
+mod common;
+mod compile;
+
+use common::check;
+use ordain_native::{Problem, Report};
+use ordain_wire::Mode;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+fn program(directory: &Path, text: &str) -> PathBuf {
+    compile::c(directory, "program", text, &["-g", "-O1", "-pthread", "-w"])
+}
+
+/// Checks a program in a mode, or in the one that Ordain chooses.
+fn run(text: &str, mode: Option<Mode>) -> Result<Report, Problem> {
+    let directory = TempDir::new().expect("a directory");
+    let mut check = check(&program(directory.path(), text), &[]);
+    check.mode = mode;
+    check.max_executions = Some(200);
+    check.run()
+}
+
+#[test]
+fn locks_that_processes_share_are_refused() {
+    let text = r"
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    pthread_mutex_t *lock = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_t shared;
+    pthread_mutexattr_init(&shared);
+    pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    pthread_mutex_init(lock, &shared);
+    if (fork() == 0) { pthread_mutex_lock(lock); pthread_mutex_unlock(lock); _exit(0); }
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    wait(0);
+    return 0;
+}";
+    for mode in [None, Some(Mode::Fork), Some(Mode::Exec)] {
+        let problem = run(text, mode).expect_err("it is refused");
+        assert!(problem.to_string().contains("PTHREAD_PROCESS_SHARED"), "{problem}");
+    }
+}
+
+#[test]
+fn processes_that_got_away_are_ended() {
+    // The grandchild leads a session of its own, and would sleep for long; its number is in its first argument's place.
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("number");
+    let text = format!(
+        r#"
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {{
+        setsid();
+        if (fork() == 0) execl("/bin/sh", "sh", "-c", "echo $$ >> {}; exec sleep 1000", (char *)0);
+        _exit(0);
+    }}
+    waitpid(child, &status, 0);
+    while (access("{}", F_OK) != 0) usleep(1000);
+    return 0;
+}}"#,
+        path.display(),
+        path.display()
+    );
+    for mode in [Mode::Fork, Mode::Exec] {
+        let _ = std::fs::remove_file(&path);
+        run(&text, Some(mode)).expect("it can be checked");
+        let numbers = std::fs::read_to_string(&path).expect("the grandchild has run");
+        for number in numbers.lines() {
+            let gone = || {
+                !Path::new(&format!("/proc/{number}/exe")).exists()
+                    || std::fs::read_link(format!("/proc/{number}/exe")).is_err()
+            };
+            // Who was killed may take a moment to go.
+            let ended = (0..500).any(|_| {
+                gone() || {
+                    std::thread::sleep(Duration::from_millis(10));
+                    false
+                }
+            });
+            assert!(ended, "process {number} still runs");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_does_not_come_to_main_is_told() {
+    let text = r"
+#include <unistd.h>
+__attribute__((constructor)) static void block(void) { for (;;) pause(); }
+int main(void) { return 0; }";
+    let directory = TempDir::new().expect("a directory");
+    let mut check = check(&program(directory.path(), text), &[]);
+    check.patience.blocked = Duration::from_millis(300);
+    let problem = check.run().expect_err("it never begins");
+    assert!(problem.to_string().contains("main"), "{problem}");
+}
+
+#[test]
+fn executions_that_would_meet_at_a_file_have_one_worker() {
+    let directory = TempDir::new().expect("a directory");
+    // In the second program the file is made in some orders only.
+    for condition in ["1", "first == 2"] {
+        let text = format!(
+            r#"
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int first;
+static void *work(void *number) {{
+    for (int i = 0; i < 3; i++) {{
+        pthread_mutex_lock(&lock);
+        if (!first) first = (int)(long)number;
+        pthread_mutex_unlock(&lock);
+    }}
+    return 0;
+}}
+int main(void) {{
+    pthread_t threads[2];
+    for (long i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, (void *)(i + 1));
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    if ({condition}) {{
+        if (open("{}", O_CREAT | O_EXCL | O_WRONLY, 0600) < 0) exit(1);
+        unlink("{}");
+    }}
+    return 0;
+}}"#,
+            directory.path().join("only").display(),
+            directory.path().join("only").display()
+        );
+        let mut check = check(&program(directory.path(), &text), &[]);
+        (check.workers, check.slice) = (2, Duration::from_micros(1));
+        let report = check.run().expect("a verdict");
+        assert!(report.findings.is_empty(), "{:?}", report.findings);
+        assert!(report.notes.iter().any(|note| note.starts_with("one worker explored")), "{:?}", report.notes);
+        assert_eq!(report.verdict, ordain_native::Verdict::Verified);
+    }
+}

@@ -1,0 +1,167 @@
+//! What a verdict may say: it is cross-checked, comes from a mode in which executions have nothing in common, and keeps its limits.
+
+mod common;
+
+use common::{Program, check, check_of, compile, programs};
+use ordain_explore::strategy::Kind as StrategyKind;
+use ordain_native::{Check, Failure, Mode, Observer, Patience, Problem, Progress, Report, Verdict};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+const MODES: [Mode; 3] = [Mode::Snapshot, Mode::Fork, Mode::Exec];
+
+fn program(file: &str) -> Program {
+    programs().into_iter().find(|p| p.file == file).expect("a program of the list")
+}
+
+/// A program that is for the tests here only.
+fn unlisted(file: &str) -> Program {
+    Program { file: file.into(), ..program("bugs/abba.c") }
+}
+
+fn notes(report: &Report) -> String {
+    report.notes.join("; ")
+}
+
+#[test]
+fn a_class_that_only_samples_come_to_retracts_the_verdict() {
+    for mode in MODES {
+        let mut check = check_of(&program("features/atomic_branch.c"));
+        (check.mode, check.strategy, check.max_executions) = (Some(mode), Some(StrategyKind::Optimal), Some(50));
+        let report = check.run().expect("a verdict");
+        let shown = notes(&report);
+        assert_eq!(report.verdict, Verdict::NoFinding, "{mode:?}: {shown}");
+        assert!(shown.contains("synchronises by memory"), "{mode:?}: {shown}");
+        assert!(report.estimate.is_none(), "nobody knows how much there is");
+    }
+}
+
+#[test]
+fn a_finding_that_only_samples_come_to_is_a_finding() {
+    for mode in MODES {
+        let mut check = check_of(&program("bugs/atomic_stop.c"));
+        (check.mode, check.strategy) = (Some(mode), Some(StrategyKind::Optimal));
+        let report = check.run().expect("a verdict");
+        assert_eq!(report.verdict, Verdict::Finding, "{mode:?}: {}", notes(&report));
+        assert!(notes(&report).contains("synchronises by memory"), "{mode:?}");
+    }
+}
+
+#[test]
+fn what_is_verified_was_cross_checked() {
+    for (file, workers, strategy) in [
+        ("fixed/atomic_stop.c", 0, StrategyKind::Optimal),
+        ("fixed/abba.c", 1, StrategyKind::Source),
+        ("fixed/abba.c", 2, StrategyKind::Optimal),
+        ("fixed/philosophers.c", 2, StrategyKind::Portfolio),
+        ("fixed/lost_update.c", 0, StrategyKind::Dpor),
+        ("fixed/lost_update.c", 0, StrategyKind::Dfs),
+    ] {
+        let mut check = check_of(&program(file));
+        (check.workers, check.strategy) = (workers, Some(strategy));
+        let report = check.run().expect("a verdict");
+        assert_eq!(report.verdict, Verdict::Verified, "{file}, {strategy:?}: {}", notes(&report));
+        assert!(report.cross_checked >= 1000, "{file}: {}", report.cross_checked);
+    }
+}
+
+#[test]
+fn options_that_leave_executions_out_are_noted() {
+    let mut check = check_of(&program("fixed/atomic_stop.c"));
+    check.options.kind_time = true;
+    let report = check.run().expect("a verdict");
+    assert_eq!(report.verdict, Verdict::Verified);
+    assert!(
+        notes(&report).contains("--spurious-wakeups") && notes(&report).contains("kind time"),
+        "{}",
+        notes(&report)
+    );
+    check.options.spurious_wakeups = true;
+    let report = check.run().expect("a verdict");
+    assert!(!notes(&report).contains("--spurious-wakeups"), "{}", notes(&report));
+}
+
+#[test]
+fn a_program_that_does_not_do_the_same_is_started_anew() {
+    let mut check = check(&compile(&unlisted("verdicts/shared_before_main.c")), &[]);
+    check.workers = 2;
+    let report = check.run().expect("a verdict");
+    assert_eq!((report.verdict, report.mode), (Verdict::Verified, Mode::Exec), "{}", notes(&report));
+    assert!(notes(&report).contains("The search began again in exec mode"), "{}", notes(&report));
+    assert!(report.mode_reason.contains("did not do the same"), "{}", report.mode_reason);
+    check.mode = Some(Mode::Fork);
+    assert!(matches!(check.run(), Err(Problem::Nondeterminism { .. })), "a mode that was asked for is not left");
+}
+
+#[test]
+fn executions_are_not_more_and_not_fewer_than_allowed() {
+    let counter = Program { args: vec!["3".into(), "4".into()], ..program("counts/mutex_counter.c") };
+    for strategy in [StrategyKind::Optimal, StrategyKind::Portfolio, StrategyKind::Random, StrategyKind::Dfs] {
+        for workers in [0, 1, 2] {
+            for most in [1, 2, 100] {
+                let mut check = check_of(&counter);
+                (check.strategy, check.workers, check.max_executions) = (Some(strategy), workers, Some(most));
+                let report = check.run().expect("a verdict");
+                assert_eq!(report.summary.executions, most, "{strategy:?} with {workers} workers");
+                let told = report.estimate.map_or(0.0, |e| 10f64.powf(e.log10));
+                assert!(report.estimate.is_none_or(|e| told + 0.5 > e.done as f64), "{told}");
+            }
+        }
+    }
+}
+
+/// Somebody who has stopped the check before it began.
+struct Stopped(Arc<AtomicBool>);
+
+impl Observer for Stopped {
+    fn progress(&mut self, _: &Progress) {}
+
+    fn is_stopped(&self) -> bool {
+        true
+    }
+
+    fn stop_flag(&self) -> Option<Arc<AtomicBool>> {
+        Some(self.0.clone())
+    }
+}
+
+/// Runs a check whose time is over before it begins.
+fn late(check: &mut Check, stopped: bool) -> Result<Report, Problem> {
+    if stopped {
+        return check.run_watched(&mut Stopped(Arc::new(AtomicBool::new(true))));
+    }
+    check.max_time = Some(Duration::ZERO);
+    check.run()
+}
+
+#[test]
+fn nothing_is_begun_when_the_time_is_over() {
+    let counter = Program { args: vec!["12".into(), "4".into()], ..program("counts/mutex_counter.c") };
+    for mode in MODES {
+        for strategy in [StrategyKind::Optimal, StrategyKind::Portfolio, StrategyKind::Pct] {
+            for workers in [0, 2] {
+                for stopped in [false, true] {
+                    let mut check = check_of(&counter);
+                    (check.mode, check.strategy, check.workers) = (Some(mode), Some(strategy), workers);
+                    // Each of the workers may end the execution that it has begun.
+                    match late(&mut check, stopped) {
+                        Ok(report) => assert!(report.summary.executions <= 2, "{mode:?} {strategy:?}"),
+                        Err(problem) => assert!(matches!(problem, Problem::NothingRan { .. }), "{problem}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_program_that_does_not_come_to_main_is_told() {
+    let mut check = check(&compile(&unlisted("verdicts/never_in_main.c")), &[]);
+    check.patience = Patience { busy: Duration::from_millis(100), blocked: Duration::from_millis(100) };
+    // Signals to a process that nobody knows yet would reach this one.
+    match check.run() {
+        Err(Problem::Failure(Failure::Early(why))) => assert!(why.contains("main"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}

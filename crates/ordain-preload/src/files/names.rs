@@ -1,0 +1,94 @@
+//! Names, the files behind them, and listings of directories, as objects.
+
+use super::paths::{self, Place};
+use super::{Touched, files, object, tree};
+use crate::engine::engine;
+use crate::objects;
+use core::ffi::{c_char, c_int};
+use ordain_model::names::mix;
+use ordain_model::{Member, ObjectId, ObjectKind};
+
+/// What keys of different kinds begin with.
+const NAME: u64 = 0x6e61_6d65;
+const FILE: u64 = 0x6669_6c65;
+const LISTING: u64 = 0x6c69_7374;
+
+fn key(kind: u64, text: &[u8]) -> u64 {
+    let words = text.chunks(8).map(|part| {
+        let mut word = [0u8; 8];
+        word[..part.len()].copy_from_slice(part);
+        u64::from_le_bytes(word)
+    });
+    words.fold(mix(kind, text.len() as u64), mix)
+}
+
+/// A number for a path.
+pub(super) fn key_of(path: &[u8]) -> u64 {
+    key(FILE, path)
+}
+
+/// The file with this status that is, or was just made, at a path.
+pub(super) fn file(status: &libc::stat, path: &[u8]) -> ObjectId {
+    let identity = (status.st_dev, status.st_ino);
+    if let Some(object) = files().identities.get(&identity) {
+        return *object;
+    }
+    // A file with several names may be met by any of them first.
+    let several = status.st_nlink > 1 && status.st_mode & libc::S_IFMT == libc::S_IFREG;
+    let key = if several { mix(mix(FILE, identity.0), identity.1) } else { key(FILE, path) };
+    let object = objects::find(key, ObjectKind::File, 0);
+    files().identities.insert(identity, object);
+    object
+}
+
+/// What the word of a name is: the number of the file that it leads to, or zero.
+fn word(path: &[u8]) -> u64 {
+    paths::status(path).map_or(0, |status| u64::from(file(&status, path).0))
+}
+
+/// The object of a name.
+pub(super) fn name(path: &[u8]) -> ObjectId {
+    object(key(NAME, path), || word(path))
+}
+
+/// The object of what is in a directory: who adds or removes something reads it, who lists all writes it.
+pub(super) fn listing(directory: &[u8]) -> ObjectId {
+    object(key(LISTING, directory), || 0)
+}
+
+/// Tells the model what a name leads to after a step that wrote it. If it led nowhere before, what is there now is new.
+pub(super) fn tell(path: &[u8], made: bool) {
+    let Some(&object) = files().objects.get(&key(NAME, path)) else { return };
+    if made && let Some(status) = paths::status(path) {
+        files().identities.remove(&(status.st_dev, status.st_ino));
+    }
+    let word = word(path);
+    if engine().arbiter.value(object) != word {
+        engine().set_value(object, word);
+    }
+}
+
+/// Whether nothing is there.
+pub(super) fn is_free(path: &[u8]) -> bool {
+    paths::status(path).is_none()
+}
+
+/// Adds the way to a place, and the name there in this way.
+pub(super) fn add(touched: &mut Touched, place: &Place, how: u64) {
+    touched.add(tree(), Member::READ);
+    for path in &place.way {
+        touched.add(name(path), Member::READ);
+    }
+    touched.add(name(&place.path()), how);
+    if how & (Member::WRITE | Member::MAKE) != 0 {
+        touched.add(listing(&place.directory), Member::READ);
+    }
+}
+
+/// Adds what a path of the program leads to.
+pub(super) unsafe fn add_path(touched: &mut Touched, at: c_int, path: *const c_char, follows: bool, how: u64) {
+    // SAFETY: the program's path.
+    if let Some(place) = unsafe { paths::place(at, path, follows) } {
+        add(touched, &place, how);
+    }
+}

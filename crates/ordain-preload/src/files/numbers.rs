@@ -1,0 +1,202 @@
+//! Numbers of descriptors: whoever uses one depends on who closes it, and who opens something gets the lowest that is free.
+//!
+//! Which thread gets which number is not explored, as long as nobody uses a number that is closed: that would make every two threads
+//! depend on each other that open something. The first use of a closed number teaches the search that numbers matter, and it
+//! begins again with that in mind.
+
+use super::{Touched, files, locks, messages, names, object, order, paths, turn_version};
+use crate::descriptors;
+use crate::engine::engine;
+use crate::objects;
+use crate::sys::{self, call};
+use core::ffi::c_int;
+use ordain_model::names::mix;
+use ordain_model::{Member, ObjectId, ObjectKind, Site};
+use ordain_wire::{Event, SHARED_FD};
+
+const NUMBER: u64 = 0x6e75_6d62;
+const TABLE: u64 = 0x7461_626c;
+/// What the search learns when a closed number is used.
+const NUMBERS_MATTER: Site = Site(u64::MAX - 1);
+
+/// What is known of a number: the last descriptor that had it.
+#[derive(Clone, Copy)]
+pub(super) struct Number {
+    /// The descriptor. It is named by the thread that made it, whichever number it got.
+    object: ObjectId,
+    /// What stands for its position, which copies share.
+    description: ObjectId,
+    /// The file, once it was looked at.
+    pub(super) file: Option<File>,
+}
+
+/// The file of a descriptor.
+#[derive(Clone, Copy)]
+pub(super) struct File {
+    pub(super) object: ObjectId,
+    /// What is in it, if it is a directory.
+    pub(super) listing: Option<ObjectId>,
+}
+
+/// What is known of a number. One that nobody is known to have opened is known by itself.
+fn number(fd: c_int) -> Number {
+    known(fd).unwrap_or_else(|| {
+        let object = objects::find(mix(NUMBER, fd.max(0) as u64), ObjectKind::File, 0);
+        let number = Number { object, description: object, file: None };
+        note(fd, number);
+        number
+    })
+}
+
+/// A number for a descriptor that does not depend on which number it got.
+pub fn stable_key(fd: c_int) -> u64 {
+    engine().arbiter.names().stable_key(number(fd).object)
+}
+
+fn is_open(fd: c_int) -> bool {
+    // SAFETY: asks for flags.
+    unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFD) >= 0 }
+}
+
+/// Adds the table of all numbers: written only if numbers matter.
+pub(super) fn add_table(touched: &mut Touched) {
+    let matter = engine().arbiter.long_loops().contains(&NUMBERS_MATTER);
+    touched.add(object(TABLE, || 0), if matter { Member::WRITE } else { Member::READ });
+}
+
+/// Adds the use of a number. A closed one depends on who opens something next.
+fn add_use(touched: &mut Touched, fd: c_int) {
+    touched.add(number(fd).object, Member::READ);
+    if !is_open(fd) {
+        add_table(touched);
+    }
+}
+
+/// A closed number is used: which number a thread gets matters.
+fn learn_if_closed(fd: c_int) {
+    if (0..SHARED_FD).contains(&fd) && !is_open(fd) && !engine().is_alone() {
+        let e = engine();
+        e.log(&Event::Lesson { lesson: NUMBERS_MATTER.0 });
+        e.arbiter.learn(NUMBERS_MATTER);
+    }
+}
+
+/// A descriptor is about to be made, which takes the lowest number that is free.
+pub fn take_number() {
+    order(add_table);
+}
+
+/// Orders closing a number together with what else is known of it; `others` says what that touches.
+pub fn before_close(fd: c_int, mut others: impl FnMut(&mut dyn FnMut(ObjectId, u64))) {
+    order(|touched| {
+        touched.add(number(fd).object, Member::WRITE);
+        add_table(touched);
+        if let Some(locks) = known(fd).and_then(|n| n.file).and_then(|f| locks::of(f.object)) {
+            touched.add(locks, Member::WRITE);
+        }
+        others(&mut |object, how| touched.add(object, how));
+    });
+    learn_if_closed(fd);
+}
+
+/// A number was closed.
+pub fn closed(fd: c_int) {
+    if let Some(locks) = known(fd).and_then(|n| n.file).and_then(|f| locks::of(f.object)) {
+        messages::changed(locks);
+    }
+    redirect(fd);
+}
+
+/// A number leads to something else.
+fn redirect(fd: c_int) {
+    if matches!(fd, 1 | 2) {
+        files().redirected = true;
+    }
+    turn_version();
+}
+
+/// A descriptor was made, and has this number.
+pub fn opened(fd: c_int) {
+    if fd < 0 {
+        return;
+    }
+    redirect(fd);
+    if engine().is_alone() {
+        if let Some(known) = files().numbers.get_mut(fd as usize) {
+            *known = None;
+        }
+        return;
+    }
+    let object = objects::create(0, ObjectKind::File, 0);
+    note(fd, Number { object, description: object, file: None });
+}
+
+/// A number is a copy of another one.
+pub fn copied(from: c_int, to: c_int) {
+    let original = number(from);
+    opened(to);
+    let copy = number(to);
+    note(to, Number { description: original.description, file: original.file, ..copy });
+}
+
+fn known(fd: c_int) -> Option<Number> {
+    files().numbers.get(usize::try_from(fd).ok()?).copied().flatten()
+}
+
+fn note(fd: c_int, number: Number) {
+    let Ok(index) = usize::try_from(fd) else { return };
+    let numbers = &mut files().numbers;
+    if numbers.len() <= index {
+        numbers.resize(index + 1, None);
+    }
+    numbers[index] = Some(number);
+}
+
+/// Finds out what file a descriptor is of. Output that nobody compares, devices, pipes and sockets are none.
+pub(super) fn find(fd: c_int) -> Option<File> {
+    let number = number(fd);
+    if number.file.is_some() || !is_open(fd) {
+        return number.file.filter(|_| is_open(fd));
+    }
+    // SAFETY: zeroes are valid, and the kernel fills it in.
+    let status = unsafe {
+        let mut status: libc::stat = core::mem::zeroed();
+        if call!(libc::SYS_fstat, fd, &raw mut status) < 0 {
+            return None;
+        }
+        status
+    };
+    let kind = status.st_mode & libc::S_IFMT;
+    if !matches!(kind, libc::S_IFREG | libc::S_IFDIR) {
+        return None;
+    }
+    let path = paths::of_descriptor(fd)?;
+    let listing = (kind == libc::S_IFDIR).then(|| names::listing(&path));
+    let file = File { object: names::file(&status, &path), listing };
+    note(fd, Number { file: Some(file), ..number });
+    Some(file)
+}
+
+/// Adds the use of a file through its descriptor: its position and its contents, each read, written or left alone.
+pub(super) fn add_file(touched: &mut Touched, fd: c_int, position: Option<u64>, contents: Option<u64>) {
+    add_use(touched, fd);
+    let Some(file) = find(fd) else { return };
+    if let Some(how) = position {
+        touched.add(number(fd).description, how);
+    }
+    if let Some(how) = contents {
+        touched.add(file.object, how);
+    }
+}
+
+/// Orders the use of a file through its descriptor.
+pub fn order_file(fd: c_int, position: Option<u64>, contents: Option<u64>, looks: bool) {
+    if matches!(fd, 1 | 2) && !files().redirected || descriptors::is_frozen(fd) {
+        return;
+    }
+    order(|touched| {
+        touched.looks = looks;
+        add_file(touched, fd, position, contents);
+    });
+    learn_if_closed(fd);
+}

@@ -1,0 +1,193 @@
+//! What a path leads to: the name at its end, in the directory that the kernel says it is in, and the names on the way that may change.
+
+use super::files;
+use crate::sys::{self, call};
+use alloc::vec::Vec;
+use core::ffi::{CStr, c_char, c_int};
+
+/// Longest path.
+const PATH: usize = 4096;
+/// More symbolic links in a row are an error.
+const MOST_LINKS: usize = 16;
+
+/// Where a path leads.
+pub(super) struct Place {
+    /// The directory, as the kernel calls it.
+    pub(super) directory: Vec<u8>,
+    /// The name in it; empty for the directory itself.
+    pub(super) name: Vec<u8>,
+    /// Names on the way that others may make or remove: symbolic links, and directories that are not there or were made in this execution.
+    pub(super) way: Vec<Vec<u8>>,
+}
+
+impl Place {
+    /// The whole path.
+    pub(super) fn path(&self) -> Vec<u8> {
+        join(&self.directory, &self.name)
+    }
+}
+
+/// A path of a directory and a name.
+pub(super) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
+    let mut path = directory.to_vec();
+    if !name.is_empty() {
+        if path.last() != Some(&b'/') {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+    }
+    path
+}
+
+/// The directory and the name of a path without anything odd in it.
+pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|c| *c == b'/') {
+        Some(0) => (&path[..1], &path[1..]),
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (b"", path),
+    }
+}
+
+/// The name of a descriptor in /proc.
+fn link_of(fd: c_int) -> [u8; 32] {
+    let mut path = [0u8; 32];
+    path[..14].copy_from_slice(b"/proc/self/fd/");
+    let (mut n, mut digits) = (fd.max(0) as u32, [0u8; 10]);
+    let mut count = 0;
+    while count == 0 || n > 0 {
+        digits[count] = b'0' + (n % 10) as u8;
+        n /= 10;
+        count += 1;
+    }
+    for i in 0..count {
+        path[14 + i] = digits[count - 1 - i];
+    }
+    path
+}
+
+/// What the kernel calls an open descriptor.
+pub(super) fn of_descriptor(fd: c_int) -> Option<Vec<u8>> {
+    let mut room = [0u8; PATH];
+    // SAFETY: reads a link into memory of our own.
+    let length = unsafe { call!(libc::SYS_readlink, link_of(fd).as_ptr(), room.as_mut_ptr(), room.len()) };
+    let length = usize::try_from(length).ok()?;
+    Some(room[..length].to_vec())
+}
+
+fn with_zero(path: &[u8]) -> Vec<u8> {
+    let mut text = path.to_vec();
+    text.push(0);
+    text
+}
+
+/// What the kernel calls a directory, if it is there.
+fn canonical(path: &[u8]) -> Option<Vec<u8>> {
+    if let Some(known) = files().directories.get(path) {
+        return Some(known.clone());
+    }
+    let text = with_zero(path);
+    // SAFETY: a descriptor of our own, which is closed again.
+    let found = unsafe {
+        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+        let fd = sys::move_high(call!(libc::SYS_openat, libc::AT_FDCWD, text.as_ptr(), flags));
+        if fd < 0 {
+            return None;
+        }
+        let found = of_descriptor(fd);
+        call!(sys::SYS_close, fd);
+        found?
+    };
+    files().directories.insert(path.to_vec(), found.clone());
+    Some(found)
+}
+
+/// What is at a path, without following a link.
+pub(super) fn status(path: &[u8]) -> Option<libc::stat> {
+    let text = with_zero(path);
+    // SAFETY: zeroes are valid, and the kernel fills it in.
+    unsafe {
+        let mut status: libc::stat = core::mem::zeroed();
+        let flags = libc::AT_SYMLINK_NOFOLLOW;
+        let result = call!(libc::SYS_newfstatat, libc::AT_FDCWD, text.as_ptr(), &raw mut status, flags);
+        (result == 0).then_some(status)
+    }
+}
+
+fn target(path: &[u8]) -> Option<Vec<u8>> {
+    let (text, mut room) = (with_zero(path), [0u8; PATH]);
+    // SAFETY: reads a link into memory of our own.
+    let length = unsafe { call!(libc::SYS_readlink, text.as_ptr(), room.as_mut_ptr(), room.len()) };
+    Some(room[..usize::try_from(length).ok()?].to_vec())
+}
+
+/// The working directory, or that of a descriptor.
+fn base(directory: c_int) -> Option<Vec<u8>> {
+    if directory != libc::AT_FDCWD {
+        return of_descriptor(directory);
+    }
+    let mut room = [0u8; PATH];
+    // SAFETY: the kernel fills it in.
+    let length = unsafe { call!(libc::SYS_getcwd, room.as_mut_ptr(), room.len()) };
+    let length = usize::try_from(length).ok()?;
+    Some(room[..length.saturating_sub(1)].to_vec())
+}
+
+/// Where a path of the program leads. `None` if it is none, or leads to what is not a file of a file system.
+pub(super) unsafe fn place(directory: c_int, path: *const c_char, follows: bool) -> Option<Place> {
+    if path.is_null() {
+        return None;
+    }
+    // SAFETY: the program's path.
+    let text = unsafe { CStr::from_ptr(path) }.to_bytes();
+    if text.is_empty() || text.len() >= PATH {
+        return None;
+    }
+    let whole = if text[0] == b'/' { text.to_vec() } else { join(&base(directory)?, text) };
+    let mut place = lead(whole, follows)?;
+    let made = &files().made;
+    if !made.is_empty() {
+        let inside =
+            |d: &&Vec<u8>| place.directory.starts_with(d) && matches!(place.directory.get(d.len()), None | Some(b'/'));
+        let on_the_way: Vec<Vec<u8>> = made.iter().filter(inside).cloned().collect();
+        place.way.extend(on_the_way);
+    }
+    Some(place)
+}
+
+fn lead(mut whole: Vec<u8>, follows: bool) -> Option<Place> {
+    let mut way = Vec::new();
+    for _ in 0..MOST_LINKS {
+        while whole.len() > 1 && whole.last() == Some(&b'/') {
+            whole.pop();
+        }
+        if [b"/proc", &b"/sys"[..], b"/dev"]
+            .iter()
+            .any(|r| whole.starts_with(r) && matches!(whole.get(r.len()), None | Some(b'/')))
+            && !whole.starts_with(b"/dev/shm")
+        {
+            return None;
+        }
+        let (parent, name) = split(&whole);
+        if matches!(name, b"." | b".." | b"") {
+            return Some(Place { directory: canonical(&whole)?, name: Vec::new(), way });
+        }
+        let (parent, name) = (parent.to_vec(), name.to_vec());
+        let Some(directory) = canonical(&parent) else {
+            // The first directory that is not there decides.
+            let (above, missing) = split(&parent);
+            let above = canonical(above).unwrap_or_else(|| above.to_vec());
+            let directory = join(&above, missing);
+            way.push(directory.clone());
+            return Some(Place { directory, name, way });
+        };
+        let path = join(&directory, &name);
+        let is_link = |s: &libc::stat| s.st_mode & libc::S_IFMT == libc::S_IFLNK;
+        if !follows || !status(&path).is_some_and(|s| is_link(&s)) {
+            return Some(Place { directory, name, way });
+        }
+        let target = target(&path)?;
+        way.push(path);
+        whole = if target.first() == Some(&b'/') { target } else { join(&directory, &target) };
+    }
+    None
+}

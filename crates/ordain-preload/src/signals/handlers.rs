@@ -1,0 +1,179 @@
+//! Running handlers.
+
+use super::{Action, Signal, act_by_default, bit, is_listening, set_mask, signals, tell_left, tell_mask, unblockable};
+use crate::engine::{engine, step};
+use crate::sys::call;
+use alloc::vec::Vec;
+use core::ffi::{c_int, c_void};
+use libc::{SIG_DFL, SIG_IGN};
+use ordain_model::{Operation, Outcome};
+
+unsafe extern "C" {
+    fn ordain_handle(handler: usize, signal: c_int, info: *mut c_void, context: *mut c_void, stack: usize);
+}
+
+/// A handler that is about to run.
+struct Frame {
+    signal: Signal,
+    action: Action,
+    /// The mask that its return puts back.
+    mask: u64,
+}
+
+/// Runs the handlers of signals that have come for the running thread, in the step that found them. As in the kernel, the signal with
+/// the lowest number is taken first, and the handler of one that is taken later runs before, unless it is blocked meanwhile.
+pub fn take() {
+    let registers = engine().slots[engine().current].registers;
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut ran = None;
+    let mut ends = None;
+    loop {
+        let e = engine();
+        let slot = &mut e.slots[e.current];
+        let ready = super::set_of(&slot.come) & !slot.mask;
+        if ready == 0 {
+            break;
+        }
+        let number = ready.trailing_zeros() as c_int + 1;
+        let Some(signal) = super::remove(&mut slot.come, number) else { break };
+        let action = signals().actions[number as usize];
+        match action.handler {
+            SIG_IGN => {}
+            SIG_DFL => ends = ends.or(Some(number)),
+            _ => {
+                frames.push(Frame { signal, action, mask: slot.mask });
+                enter(signal.number, action);
+                ran = Some(ran.unwrap_or(true) && action.has(libc::SA_RESTART));
+            }
+        }
+    }
+    if is_listening() {
+        tell_left();
+        tell_mask();
+    }
+    if let Some(number) = ends {
+        act_by_default(number);
+    }
+    while let Some(frame) = frames.pop() {
+        run(&frame);
+        set_mask(frame.mask);
+    }
+    let e = engine();
+    e.slots[e.current].registers = registers;
+    signals().ran = ran;
+}
+
+/// Gives a signal another disposition.
+pub(super) fn set_action(number: c_int, action: Action) {
+    let was = signals().actions[number as usize];
+    signals().actions[number as usize] = action;
+    let ignored = super::ignored();
+    let Some(object) = signals().object else { return };
+    if super::is_shared() {
+        // Not before its turn has come: others may still take signals as before.
+        signals().actions[number as usize] = was;
+        step(Operation::SetActions { signals: object, ignored });
+        signals().actions[number as usize] = action;
+    } else {
+        engine().tell_part(object, 1, ignored);
+    }
+    if super::is_ignored(number) {
+        // What is pending is forgotten.
+        signals().pending.retain(|s| s.number != number);
+        engine().slots.iter_mut().for_each(|slot| slot.come.retain(|s| s.number != number));
+    }
+}
+
+/// What the kernel does when a handler is about to run.
+pub(super) fn enter(number: c_int, action: Action) {
+    let e = engine();
+    let slot = &mut e.slots[e.current];
+    slot.mask |= (action.mask | if action.has(libc::SA_NODEFER) { 0 } else { bit(number) }) & !unblockable();
+    if action.has(libc::SA_RESETHAND) {
+        signals().actions[number as usize] = Action::DEFAULT;
+        if let Some(object) = signals().object {
+            let value = super::ignored();
+            engine().tell_part(object, 1, value);
+        }
+    }
+}
+
+/// Whether a handler ran that ends a wait which had begun.
+pub fn has_broken(restarts: bool) -> bool {
+    signals().ran.is_some_and(|all_restart| !(all_restart && restarts))
+}
+
+/// Whether a wait that a handler has broken off ends. The signal may also have come just before the call: then it begins anew.
+/// `restarts` says whether the call goes on behind handlers that want that.
+pub fn breaks(restarts: bool) -> bool {
+    has_broken(restarts) && step(Operation::Choose { count: 2 }) == Outcome(0)
+}
+
+/// Runs a handler on the running thread's stack, or on its alternate one.
+fn run(frame: &Frame) {
+    let e = engine();
+    let slot = &mut e.slots[e.current];
+    let registers = slot.registers;
+    slot.handlers.push(frame.mask);
+    let depth = slot.handlers.len();
+    let stack = alternate(&frame.action, registers[1]);
+    // SAFETY: plain structures, as far as they are known here, and the program's handler.
+    unsafe {
+        let mut info: [u64; 16] = [0; 16];
+        fill(info.as_mut_ptr().cast(), &frame.signal);
+        let mut context: libc::ucontext_t = core::mem::zeroed();
+        for (to, from) in [(libc::REG_RIP, 0), (libc::REG_RSP, 1), (libc::REG_RBP, 2), (libc::REG_RBX, 3)] {
+            context.uc_mcontext.gregs[to as usize] = registers[from] as i64;
+        }
+        (&raw mut context.uc_sigmask).cast::<u64>().write(frame.mask);
+        let number = frame.signal.number;
+        let (info, context) = (info.as_mut_ptr().cast(), (&raw mut context).cast());
+        ordain_handle(frame.action.handler, number, info, context, stack);
+    }
+    let e = engine();
+    let slot = &mut e.slots[e.current];
+    slot.handlers.truncate(depth - 1);
+    slot.registers = registers;
+}
+
+/// Runs a handler in place of the kernel, with what the kernel has told.
+pub(super) unsafe fn run_as_told(action: Action, number: c_int, info: *mut c_void, context: *mut c_void, stack: usize) {
+    // SAFETY: the program's handler, and the kernel's arguments.
+    unsafe { ordain_handle(action.handler, number, info, context, stack) };
+}
+
+/// The upper end of the alternate stack, if the handler wants it and it is not in use; else zero.
+pub(super) fn alternate(action: &Action, stack: u64) -> usize {
+    let e = engine();
+    let (base, size) = e.slots[e.current].alternate;
+    let outside = !(base..base + size).contains(&(stack as usize));
+    if action.has(libc::SA_ONSTACK) && size != 0 && outside { (base + size) & !15 } else { 0 }
+}
+
+/// Tells what comes with a signal: number, error and code; then process, user and value.
+pub(super) unsafe fn fill(out: *mut libc::siginfo_t, signal: &Signal) {
+    // SAFETY: memory for it.
+    unsafe {
+        core::ptr::write_bytes(out, 0, 1);
+        let words = out.cast::<c_int>();
+        words.write(signal.number);
+        words.add(2).write(signal.code);
+        if signal.process != 0 {
+            words.add(4).write(signal.process);
+            words.add(5).write(call!(libc::SYS_getuid) as c_int);
+        }
+        out.cast::<usize>().add(3).write(signal.value);
+    }
+}
+
+/// A jump out of handlers that puts the mask back to what it was before the first of them.
+pub(super) fn leave(restores: bool) {
+    super::faults::leave();
+    let e = engine();
+    let slot = &mut e.slots[e.current];
+    let first = slot.handlers.first().copied();
+    slot.handlers.clear();
+    if let Some(mask) = first.filter(|_| restores) {
+        set_mask(mask);
+    }
+}

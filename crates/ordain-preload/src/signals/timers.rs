@@ -1,0 +1,88 @@
+//! Alarms and interval timers. Time is virtual, so a timer may ring at any moment: each is a thread of the model that sleeps and then sends
+//! the signal, and its step may come anywhere. It is ended by disarming it.
+
+use super::{Signal, To, calls::SI_KERNEL, engine, send_if, signals};
+use crate::engine::step;
+use crate::threads;
+use crate::time;
+use alloc::vec::Vec;
+use core::ffi::c_void;
+use ordain_model::{MemoryOrder, Operation};
+
+/// The timer of real time.
+#[derive(Default)]
+pub(super) struct Timer {
+    /// When it rings, and how long after that again.
+    set: Option<(u64, u64)>,
+    /// All settings of this execution: who sleeps for an older one than the last ends.
+    settings: Vec<(u64, u64)>,
+}
+
+/// Orders what follows with the timer's ringing: sending a signal to the process writes that object too.
+fn order() {
+    if let Some(cell) = signals().object.filter(|_| super::is_shared()) {
+        step(Operation::Update { cell, order: MemoryOrder::SeqCst });
+    }
+}
+
+/// Sets the timer, or with a span of zero ends it; gives what was left of the old setting, and its interval.
+pub(super) fn arm(span: u64, interval: u64) -> (u64, u64) {
+    let old = left();
+    let setting = (time::now().saturating_add(span), interval);
+    let timer = &mut signals().timer;
+    timer.settings.push(setting);
+    timer.set = (span != 0).then_some(setting);
+    if span != 0 {
+        let argument = timer.settings.len() as *mut c_void;
+        // SAFETY: a function of our own, which takes a number.
+        if unsafe { threads::spawn_hidden(ring, argument) } != 0 {
+            engine::refuse(format_args!("there is no memory for the timer of an alarm"));
+        }
+    }
+    old
+}
+
+/// Whether the timer is set.
+pub fn is_armed() -> bool {
+    signals().timer.set.is_some()
+}
+
+/// Begins an execution: no timer is set.
+pub(super) fn begin() {
+    signals().timer = Timer::default();
+}
+
+/// What is left of the timer's time, and its interval.
+pub(super) fn left() -> (u64, u64) {
+    order();
+    let now = time::now();
+    signals().timer.set.map_or((0, 0), |(when, interval)| (when.saturating_sub(now).max(1000), interval))
+}
+
+/// What the thread of a timer does.
+unsafe extern "C" fn ring(setting: *mut c_void) -> *mut c_void {
+    // Nothing is looked at that others may change, but in the step that sends the signal.
+    let (mut when, interval) = signals().timer.settings[setting as usize - 1];
+    loop {
+        let span = when.saturating_sub(time::now());
+        time::wait_at_most(span);
+        step(Operation::Sleep);
+        time::advance(span);
+        let signal = Signal::new(libc::SIGALRM, SI_KERNEL, 0);
+        if !send_if(signal, To::Process, || rings(setting as usize, when, interval)) || interval == 0 {
+            return core::ptr::null_mut();
+        }
+        when = when.saturating_add(interval);
+    }
+}
+
+/// Whether the timer with this setting rings now. One that would end the program does not: it is there in case that the program hangs,
+/// which is found without it.
+fn rings(setting: usize, when: u64, interval: u64) -> bool {
+    let timer = &mut signals().timer;
+    if timer.settings.len() != setting {
+        return false;
+    }
+    timer.set = (interval != 0).then_some((when.saturating_add(interval), interval));
+    signals().actions[libc::SIGALRM as usize].handler != libc::SIG_DFL
+}

@@ -1,0 +1,23 @@
+//! Calls that may carry an order between threads that the model does not know: noted, so that nothing is called verified.
+
+use crate::engine::control;
+use core::sync::atomic::Ordering::Relaxed;
+
+pub use ordain_wire::Unmodelled;
+
+/// The program makes or changes something that has a name outside the process: executions at the same time would share it.
+pub fn note_name() {
+    control().named.store(1, Relaxed);
+}
+
+/// Takes note of such a call.
+pub fn note(what: Unmodelled) {
+    control().unmodelled.fetch_or(what.bit(), Relaxed);
+}
+
+/// Takes note of such a call, if there are other threads that could notice.
+pub fn note_if_shared(what: Unmodelled) {
+    if !crate::engine::engine().is_alone() {
+        note(what);
+    }
+}

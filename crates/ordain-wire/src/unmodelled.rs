@@ -1,0 +1,75 @@
+//! What a program does that may carry an order between its threads and that the model does not know.
+
+/// A kind of calls; its place is its bit in [`crate::Control::unmodelled`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Unmodelled {
+    /// Threads share a stream, and one of them uses it very often.
+    LongStream,
+    /// A file is mapped so that what is written there is seen by others.
+    SharedMapping,
+    /// Threads share what one of them has opened of the kernel's files.
+    KernelFiles,
+    /// Changes of files are waited for.
+    Inotify,
+    /// Memory is shared by the number of a segment.
+    SharedMemory,
+    /// Threads wait in loops for memory to change.
+    MemoryLoops,
+    /// Child processes use threads or locks.
+    ChildLocks,
+    /// Child processes share memory with the program.
+    ChildMemory,
+    /// Child processes run while threads of the program do.
+    ChildRuns,
+    /// The kernel cannot tell what the C library does by itself.
+    Unseen,
+    /// Other calls of the kernel that wait or carry data and that are not followed.
+    Other,
+}
+
+impl Unmodelled {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::LongStream,
+        Self::SharedMapping,
+        Self::KernelFiles,
+        Self::Inotify,
+        Self::SharedMemory,
+        Self::MemoryLoops,
+        Self::ChildLocks,
+        Self::ChildMemory,
+        Self::ChildRuns,
+        Self::Unseen,
+        Self::Other,
+    ];
+
+    /// Its bit.
+    pub fn bit(self) -> u64 {
+        1 << self as u32
+    }
+
+    /// Those whose bits are set.
+    pub fn of(bits: u64) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |u| bits & u.bit() != 0)
+    }
+
+    /// What the program did, as the rest of a sentence that begins with "threads".
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::LongStream => "share a stream (FILE) that one of them uses more than 1000 times",
+            Self::SharedMapping => "have a file mapped with MAP_SHARED",
+            Self::KernelFiles => "share an open file below /proc or /sys",
+            Self::Inotify => "wait for changes of files (inotify, fanotify)",
+            Self::SharedMemory => "use shared memory (shmat)",
+            Self::MemoryLoops => "wait in loops for memory to change (flags, atomics)",
+            Self::ChildLocks => "make child processes that use locks or threads of their own",
+            Self::ChildMemory => "make child processes with which they share memory",
+            Self::ChildRuns => "go on, or end, while child processes run",
+            Self::Unseen => "may use files by stdio, which this kernel cannot show (syscall user dispatch, Linux 5.11)",
+            Self::Other => {
+                "use calls between threads that Ordain does not follow (splice, tee, vmsplice, sendfile, recvmmsg, sendmmsg)"
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+// A reader waits for another one that is kept out by a writer: the lock prefers writers that wait.
+// Deadlocks if the writer begins to wait before the second reader comes.
+
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <semaphore.h>
+
+static pthread_rwlock_t lock;
+static sem_t read_too;
+
+static void *write_it(void *arg) {
+    (void)arg;
+    pthread_rwlock_wrlock(&lock);
+    pthread_rwlock_unlock(&lock);
+    return NULL;
+}
+
+static void *read_it(void *arg) {
+    (void)arg;
+    pthread_rwlock_rdlock(&lock);
+    sem_post(&read_too);
+    pthread_rwlock_unlock(&lock);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t writer, reader;
+    pthread_rwlockattr_t kind;
+    pthread_rwlockattr_init(&kind);
+    pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&lock, &kind);
+    sem_init(&read_too, 0, 0);
+    pthread_create(&writer, NULL, write_it, NULL);
+    pthread_create(&reader, NULL, read_it, NULL);
+    pthread_rwlock_rdlock(&lock);
+    sem_wait(&read_too);
+    pthread_rwlock_unlock(&lock);
+    pthread_join(writer, NULL);
+    pthread_join(reader, NULL);
+    return 0;
+}

@@ -1,0 +1,48 @@
+// A file that another thread puts in place is there as a whole or not at all.
+#include <assert.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// Works in a directory of its own, so that nothing stays behind.
+static void enter(void) {
+    const char *directory = getenv("TMPDIR");
+    if (chdir(directory ? directory : "/tmp"))
+        exit(3);
+}
+
+static void *publish(void *unused) {
+    int fd = open("new", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    if (write(fd, "x", 1) != 1)
+        abort();
+    close(fd);
+    rename("new", "current");
+    return NULL;
+}
+
+static void *use(void *unused) {
+    int fd = open("current", O_RDONLY);
+    char byte = 'x';
+    if (fd >= 0) {
+        if (read(fd, &byte, 1) != 1)
+            abort();
+        close(fd);
+    }
+    assert(byte == 'x');
+    return NULL;
+}
+
+int main(void) {
+    enter();
+    unlink("current");
+    pthread_t a, b;
+    pthread_create(&a, NULL, publish, NULL);
+    pthread_create(&b, NULL, use, NULL);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    unlink("current");
+    return 0;
+}
