@@ -90,21 +90,22 @@ unsafe extern "C" fn ring(setting: *mut c_void) -> *mut c_void {
         step(Operation::Sleep);
         time::advance(span);
         let signal = Signal::new(libc::SIGALRM, SI_KERNEL, 0);
-        if !send_if(signal, To::Process, || rings(setting as usize, when, interval)) || interval == 0 {
+        if !send_if(signal, To::Process, || rings(setting as usize, when, interval, span)) || interval == 0 {
             return core::ptr::null_mut();
         }
         when = when.saturating_add(interval);
     }
 }
 
-/// Whether the timer with this setting rings now. One that would end the program does not, and stays set: it is there in case that the
-/// program hangs, which is found without it.
-fn rings(setting: usize, when: u64, interval: u64) -> bool {
+/// Whether the timer with this setting rings now, after `span`. One that would end the program does not, and is put off: it is there in
+/// case that the program hangs, which is found without it.
+fn rings(setting: usize, when: u64, interval: u64, span: u64) -> bool {
     if signals().timer.settings.len() != setting {
         return false;
     }
     signals().timer.held_back = would_end();
     if signals().timer.held_back {
+        signals().timer.set = Some((time::now().saturating_add(span), interval));
         return false;
     }
     signals().timer.set = (interval != 0).then_some((when.saturating_add(interval), interval));
