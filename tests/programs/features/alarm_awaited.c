@@ -5,31 +5,35 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
-
-static void *nothing(void *argument) { return argument; }
 
 static volatile sig_atomic_t rung;
 static void on_alarm(int signal) { rung = signal; }
+static void *nothing(void *argument) { return argument; }
 
-int main(void) {
+int main(int argc, char **argv) {
     sigset_t set, before;
     int taken;
     sigemptyset(&set);
     sigaddset(&set, SIGALRM);
-    pthread_sigmask(SIG_BLOCK, &set, &before);
-    pthread_t thread;
-    pthread_create(&thread, NULL, nothing, NULL);
-    alarm(1);
-    assert(sigwait(&set, &taken) == 0 && taken == SIGALRM);
-    pthread_join(thread, NULL);
-
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    assert(alarm(1) == 0);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
-    assert(sigwait(&set, &taken) == 0 && taken == SIGALRM);
-    assert(alarm(1) == 0);
-    signal(SIGALRM, on_alarm);
-    while (!rung) sigsuspend(&before);
+    assert(argc == 2);
+    if (strcmp(argv[1], "threads") == 0) {
+        pthread_sigmask(SIG_BLOCK, &set, NULL);
+        pthread_t thread;
+        pthread_create(&thread, NULL, nothing, NULL);
+        alarm(1);
+        assert(sigwait(&set, &taken) == 0 && taken == SIGALRM);
+        pthread_join(thread, NULL);
+    } else if (strcmp(argv[1], "blocked") == 0) {
+        alarm(1);
+        pthread_sigmask(SIG_BLOCK, &set, NULL);
+        assert(sigwait(&set, &taken) == 0 && taken == SIGALRM);
+    } else {
+        alarm(1);
+        signal(SIGALRM, on_alarm);
+        pthread_sigmask(SIG_BLOCK, &set, &before);
+        while (!rung) sigsuspend(&before);
+    }
     return 0;
 }
