@@ -13,7 +13,7 @@ use crate::shared::Shared;
 use ordain_explore::frontier::Order;
 use ordain_explore::{Plan, Portable, Target};
 use ordain_model::{Execution, Names, ObjectId, Options, Site, ThreadId, Transition};
-use ordain_wire::{Ending, Follower, Lead, Mode, Policy, Status, ThreadRecord};
+use ordain_wire::{Ending, Follower, Lead, Mode, Policy, Status, ThreadRecord, Unmodelled};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -296,10 +296,14 @@ impl Native {
         self.observed.named.load(Relaxed) != 0
     }
 
-    /// Takes over what the process has told.
+    /// Takes over what the process has told, unless it has written over that.
     fn observe(&self) {
         let (control, observed) = (self.shared.control(), &self.observed);
-        observed.unmodelled.fetch_or(control.unmodelled.load(Relaxed), Relaxed);
+        let unmodelled = control.unmodelled.load(Relaxed);
+        if !Unmodelled::is_known(unmodelled) {
+            return;
+        }
+        observed.unmodelled.fetch_or(unmodelled, Relaxed);
         observed.children.fetch_max(control.children.load(Relaxed), Relaxed);
         observed.named.fetch_or(control.named.load(Relaxed), Relaxed);
     }

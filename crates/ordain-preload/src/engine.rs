@@ -338,6 +338,11 @@ fn refuse_what_is_no_deadlock() {
             "threads hand data over by stdio (such as fputs) on a pipe or socket, which cannot be followed; use read and write"
         ));
     }
+    if crate::signals::is_late() {
+        refuse(format_args!(
+            "the last thread that would take the signal of an alarm has ended; block it in all threads before alarm is called"
+        ));
+    }
 }
 
 /// Why a thread has crashed: see [`crash`].

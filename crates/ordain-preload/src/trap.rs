@@ -182,8 +182,12 @@ unsafe extern "C" fn on_call(_signal: c_int, info: *mut libc::siginfo_t, context
         let mine =
             active() && engine().slots[engine().current].fs == sys::fs_base() && is_ours(number, &arguments, info);
         let result = if mine {
+            // Which calls come back depends on the mode, so nothing of them may stay in what is told of later steps.
+            let before = engine().slots[engine().current].registers;
             note_registers(registers);
-            process::raw_call(number, arguments)
+            let result = process::raw_call(number, arguments);
+            engine().slots[engine().current].registers = before;
+            result
         } else {
             let [a, b, c, d, e, f] = arguments;
             sys::syscall6(number, a, b, c, d, e, f)

@@ -49,6 +49,11 @@ impl Unmodelled {
         1 << self as u32
     }
 
+    /// Whether these bits mean anything.
+    pub fn is_known(bits: u64) -> bool {
+        bits >> Self::ALL.len() == 0
+    }
+
     /// Those whose bits are set.
     pub fn of(bits: u64) -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(move |u| bits & u.bit() != 0)

@@ -66,8 +66,11 @@ impl Run<'_> {
             Verdict::NoFinding => match self.estimate {
                 Some(estimate) => {
                     let of_them = match self.kind() {
-                        StrategyKind::Portfolio if departed.is_none() => ", every second a sample",
-                        _ => "",
+                        StrategyKind::Portfolio if departed.is_none() => {
+                            let about = if self.workers > 1 { "about " } else { "" };
+                            format!(", {about}{} of them samples", self.samples(&summary))
+                        }
+                        _ => String::new(),
                     };
                     format!("nothing was found in {executions}{of_them}; {} explored", estimate.in_words(self.things()))
                 }

@@ -149,7 +149,7 @@ pub unsafe extern "C" fn fork_process() -> c_int {
     // SAFETY: handlers of the program, and the C library's fork.
     unsafe {
         handlers::run_before();
-        if active() && engine().arbiter.alive().len() > 1 {
+        if active() && !engine().is_alone() {
             locks::look_at_all();
         }
         let child = make_child();
