@@ -28,10 +28,11 @@ pub struct Fingerprint {
     coarse: bool,
 }
 
-/// Mixes a value into a hash (two rounds of a 128-bit multiply and fold).
+/// Mixes a value into a hash (two rounds of a 128-bit multiply and fold). Nothing mixed into nothing is something, so that steps are
+/// told apart of which nothing is known but how many come before them.
 pub(crate) fn mix(hash: u128, value: u128) -> u128 {
     const K: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
-    let x = (hash ^ value.wrapping_mul(K)).wrapping_mul(0xd6e8_feb8_6659_fd93_a076_1d64_78bd_642f);
+    let x = (hash ^ value.wrapping_add(1).wrapping_mul(K)).wrapping_mul(0xd6e8_feb8_6659_fd93_a076_1d64_78bd_642f);
     let x = x ^ (x >> 61);
     let x = x.wrapping_mul(K);
     x ^ (x >> 67)

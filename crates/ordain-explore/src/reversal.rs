@@ -390,7 +390,6 @@ fn is_fixed(op: &Operation, execution: &Execution) -> bool {
             | Operation::Spawn { .. }
             | Operation::Detach { .. }
             | Operation::Unpark { .. }
-            | Operation::QueueWait { .. }
             | Operation::CloneSender { .. }
             | Operation::DropSender { .. }
             | Operation::DropReceiver { .. }

@@ -5,7 +5,7 @@ mod common;
 use common::compare::check;
 use common::{I, Opts, Program, count};
 use ordain_explore::strategy::{Dfs, Optimal, Source};
-use ordain_model::Wait::{Block, Timed, Try};
+use ordain_model::Wait::{Block, Interruptible, Timed, Try};
 use ordain_model::mutex_kind;
 
 /// Compares all strategies with plain search.
@@ -227,6 +227,24 @@ fn a_crash_is_a_step_unless_all_others_are_known_to_have_ended() {
     let joins = threads(vec![vec![I::Join(1, Block), I::Crash], vec![I::Join(2, Block)], vec![]]);
     agree(&threads(vec![vec![I::Join(1, Block), I::Crash], vec![I::Spawn(2), I::Join(2, Block)], vec![]]));
     agree(&joins);
+}
+
+#[test]
+fn threads_that_do_the_same_are_told_apart() {
+    // One of the others has ended before the crash: which one makes two classes.
+    agree(&threads(vec![vec![], vec![], vec![], vec![I::Crash]]));
+}
+
+#[test]
+fn who_is_cancelled_touches_nothing_that_it_waits_for() {
+    // It ends whether the lock is free or not.
+    agree(&threads(vec![vec![I::Cancel(1), I::Lock(0, Block), I::Unlock(0)], vec![I::Lock(0, Interruptible)]]));
+    agree(&threads(vec![vec![I::Cancel(1), I::Post(0)], vec![I::Acquire(0, Interruptible)], vec![I::Kill(1, 1)]]));
+    agree(&threads(vec![
+        vec![I::Cancel(1)],
+        vec![I::Lock(1, Block), I::CondWait(1, 1, Interruptible), I::Unlock(1)],
+        vec![I::Lock(1, Block), I::Notify(1, 1), I::Unlock(1)],
+    ]));
 }
 
 #[test]

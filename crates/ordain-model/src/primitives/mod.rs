@@ -113,24 +113,24 @@ pub(crate) fn present_footprint(op: &Operation, thread: ThreadId, choice: u32, s
 
 fn own_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
     out.clear();
-    plain_footprint(op, thread, choice, view, out);
-    if view.fixed().signals.is_none() {
+    if signal::is_due(op, thread, view) {
+        let mut normal = Footprint::new();
+        object_footprint(op, thread, choice, view, &mut normal);
+        signal::due_footprint(op, thread, &normal, view, out);
         return;
     }
-    if signal::is_due(op, thread, view) {
-        let normal = core::mem::take(out);
-        signal::due_footprint(op, thread, &normal, view, out);
-    } else {
-        signal::footprint(op, thread, choice, view, out);
-    }
-}
-
-/// The footprint of `op` but for signals.
-fn plain_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
     if outside::looks(op, thread, view) {
-        // Who was interrupted gives up even if it could be served: the interruption came first.
         out.push(outside::look(thread, view));
     }
+    // Who was interrupted gives up even if it could be served: the interruption came first.
+    if !outside::breaks_off_at_once(op, thread, view) {
+        object_footprint(op, thread, choice, view, out);
+    }
+    signal::footprint(op, thread, choice, view, out);
+}
+
+/// The footprint of `op` but for signals and interruptions.
+fn object_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
     match *op {
         Operation::Spawn { .. }
         | Operation::Start
@@ -211,6 +211,9 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
     if signal::is_due(op, thread, state) {
         return (signal::take(op, thread, state), None);
     }
+    if let Some(outcome) = outside::break_off(op, thread, choice, state) {
+        return (outcome, None);
+    }
     if let Some(object) = op.object()
         && state.word(object) & DESTROYED != 0
         && may_be_destroyed(op)
@@ -220,9 +223,6 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         // Nobody joins a queue that is not there.
         let waits = matches!(op, Operation::QueueWait { .. } | Operation::Arrive { .. });
         return (truth(!waits), Some(misuse));
-    }
-    if let Some(outcome) = outside::break_off(op, thread, choice, state) {
-        return (outcome, None);
     }
     match *op {
         Operation::Spawn { child } => {
