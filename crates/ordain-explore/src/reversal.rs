@@ -20,7 +20,7 @@ use crate::wakeup::Items;
 use alloc::vec::Vec;
 use ordain_model::state::{Fixed, View};
 use ordain_model::{
-    Access, Execution, Footprint, ObjectId, Operation, ThreadId, Transition, Wait, dependent, primitives,
+    Access, Execution, Footprint, ObjectId, Operation, Outcome, ThreadId, Transition, Wait, dependent, primitives,
 };
 
 /// A sequence that begins another class: events of the execution, in their order, and an operation at its new place.
@@ -187,7 +187,7 @@ impl Reversals {
             }
             return;
         }
-        self.partners.retain(|e| !releases(execution, *e as usize, &mover.op));
+        self.partners.retain(|e| !releases(execution, *e as usize, mover));
         let mut footprint = core::mem::take(&mut self.footprint);
         match mover.event {
             Some(event) => footprint = Footprint::from_slice(execution.footprint(event)),
@@ -220,9 +220,12 @@ impl Reversals {
                 break;
             }
             let (step, number) = (&execution.steps[access.step], access.step as u32);
+            // What commutes with the mover where that was executed is no partner, and the mover is not affected by it.
+            let commutes = mover.event.is_some_and(|event| !trace.happens_before(access.step, event));
             if !known
+                && !commutes
                 && step.thread != mover.thread
-                && !releases(execution, access.step, &mover.op)
+                && !releases(execution, access.step, mover)
                 && !self.is_partner[access.step]
             {
                 self.is_partner[access.step] = true;
@@ -357,15 +360,19 @@ impl Reversals {
 }
 
 /// Whether an event gives back what the mover waits for: before it, a lock is held, so nobody who waits for the lock can go first. One that
-/// misuses the lock does not.
-fn releases(execution: &Execution, event: usize, mover: &Operation) -> bool {
+/// misuses the lock does not. And who gave up because it was interrupted or is to end can do so while the lock is held.
+fn releases(execution: &Execution, event: usize, mover: &Mover) -> bool {
+    let gave_up = |event: usize| matches!(execution.steps[event].outcome, Outcome::INTERRUPTED | Outcome::CANCELLED);
+    if mover.event.is_some_and(gave_up) {
+        return false;
+    }
     let releases = match execution.steps[event].op {
         Operation::Unlock { .. }
         | Operation::ReadUnlock { .. }
         | Operation::WriteUnlock { .. }
         | Operation::OnceEnd { .. } => true,
         // It gives back the mutex, but begins to use the condition variable.
-        Operation::QueueWait { .. } => !matches!(mover, Operation::DestroyQueue { .. }),
+        Operation::QueueWait { .. } => !matches!(mover.op, Operation::DestroyQueue { .. }),
         _ => false,
     };
     releases && !execution.misuses.iter().any(|m| m.step as usize == event)

@@ -236,10 +236,22 @@ fn threads_that_do_the_same_are_told_apart() {
 }
 
 #[test]
-fn who_is_cancelled_touches_nothing_that_it_waits_for() {
+fn who_is_cancelled_changes_nothing_that_it_waits_for() {
     // It ends whether the lock is free or not.
     agree(&threads(vec![vec![I::Cancel(1), I::Lock(0, Block), I::Unlock(0)], vec![I::Lock(0, Interruptible)]]));
     agree(&threads(vec![vec![I::Cancel(1), I::Post(0)], vec![I::Acquire(0, Interruptible)], vec![I::Kill(1, 1)]]));
+    // It could have taken what somebody else took since.
+    agree(&threads(vec![
+        vec![I::Acquire(0, Block)],
+        vec![I::Spawn(2), I::Cancel(2)],
+        vec![I::Acquire(0, Interruptible)],
+    ]));
+    agree(&threads(vec![vec![I::Acquire(0, Timed)], vec![I::Acquire(0, Interruptible)], vec![I::Cancel(1)]]));
+    agree(&threads(vec![
+        vec![I::Cancel(1), I::Cancel(2)],
+        vec![I::Acquire(0, Interruptible)],
+        vec![I::Acquire(0, Interruptible)],
+    ]));
     agree(&threads(vec![
         vec![I::Cancel(1)],
         vec![I::Lock(1, Block), I::CondWait(1, 1, Interruptible), I::Unlock(1)],

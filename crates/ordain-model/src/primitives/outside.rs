@@ -149,8 +149,8 @@ pub(super) fn may_end_woken(op: &Operation, thread: ThreadId, view: &impl View) 
         && is_cancelled(thread, view)
 }
 
-/// Whether a wait ends because its thread was interrupted or is to end, whatever it waits for: then it touches nothing else. Who waits for
-/// a thread, or in a queue, or with a limit, looks at that first.
+/// Whether a wait ends because its thread was interrupted or is to end, whatever it waits for. Who waits for a thread, or in a queue, or
+/// with a limit, looks at that first.
 pub(super) fn breaks_off_at_once(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
     op.wait() == Some(Wait::Interruptible)
         && !matches!(op, Operation::Join { .. } | Operation::Woken { .. })
