@@ -47,6 +47,18 @@ fn a_sleep_that_a_signal_ends_in_kind_time_does_not_end_before_it() {
 }
 
 #[test]
+fn a_signal_that_is_ignored_keeps_threads_waiting_again() {
+    let kind = Opts { kind_time: true, ..Opts::default() };
+    // Whatever waits takes the signal, or it is gone.
+    agree(&Program { options: kind, ..threads(vec![vec![I::Kill(1, 1), I::Ignore(1)], vec![I::Sleep]]) });
+    agree(&threads(vec![vec![I::Kill(1, 1), I::Ignore(1)], vec![I::Park(Block)]]));
+    agree(&threads(vec![vec![I::TakeSignal(2, Block)], vec![I::KillAny(2), I::Park(Block)], vec![I::Ignore(2)]]));
+    // Who has taken it has nothing left that could be dropped.
+    agree(&threads(vec![vec![I::TakeSignal(3, Block)], vec![I::KillAny(1), I::Ignore(1)]]));
+    agree(&threads(vec![vec![I::KillAny(2), I::TakeSignal(3, Try)], vec![I::Ignore(2)]]));
+}
+
+#[test]
 fn a_step_taken_because_no_other_was_enabled_changes_places_with_none() {
     agree(&threads(vec![vec![], vec![I::SpinUntilSet(1)]]));
     agree(&threads(vec![vec![], vec![I::BareSpin(1)]]));

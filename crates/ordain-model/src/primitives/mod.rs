@@ -328,22 +328,26 @@ fn may_be_destroyed(op: &Operation) -> bool {
 }
 
 /// Whether serving another thread can keep `op` waiting that could have been served before. What can only be made possible, such
-/// as joining a thread, does not compete. A thread that is `held` waits even if its wait may expire.
+/// as joining a thread, does not compete. A thread that is `held` waits even if its wait may expire. Where there are signals, whatever
+/// waits goes on when one comes, and waits again once that is ignored.
 pub fn competes(op: &Operation, held: bool, view: &impl View) -> bool {
-    (waits(op, view) || held)
-        && matches!(
-            op,
-            Operation::Lock { .. }
-                | Operation::ReadLock { .. }
-                | Operation::WriteLock { .. }
-                | Operation::WriteTurn { .. }
-                | Operation::Acquire { .. }
-                | Operation::OnceBegin { .. }
-                | Operation::DestroyQueue { .. }
-                | Operation::Send { .. }
-                | Operation::Receive { .. }
-                | Operation::Await { .. }
-                | Operation::Poll { .. }
-                | Operation::TakeSignal { .. }
-        )
+    (waits(op, view) || held) && (view.fixed().has_signals() || competes_for_object(op))
+}
+
+fn competes_for_object(op: &Operation) -> bool {
+    matches!(
+        op,
+        Operation::Lock { .. }
+            | Operation::ReadLock { .. }
+            | Operation::WriteLock { .. }
+            | Operation::WriteTurn { .. }
+            | Operation::Acquire { .. }
+            | Operation::OnceBegin { .. }
+            | Operation::DestroyQueue { .. }
+            | Operation::Send { .. }
+            | Operation::Receive { .. }
+            | Operation::Await { .. }
+            | Operation::Poll { .. }
+            | Operation::TakeSignal { .. }
+    )
 }
