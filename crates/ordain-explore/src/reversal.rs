@@ -290,8 +290,8 @@ impl Reversals {
         let held = mover.held;
         // What others were about to do when the process was lost comes before the last step whether it depends on it or not.
         let is_lost = execution.lost && mover.event.is_none();
-        let served = mover.op.may_give_up() && primitives::served(&mover.op, mover.thread, &view);
-        let choices = if held && !served && !view.sees_change(mover) {
+        let ends = mover.op.may_give_up() && primitives::ends(&mover.op, mover.thread, &view);
+        let choices = if held && !ends && !view.sees_change(mover) {
             0
         } else {
             primitives::choices(&mover.op, mover.thread, &view)

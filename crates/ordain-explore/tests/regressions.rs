@@ -272,6 +272,12 @@ fn who_is_cancelled_changes_nothing_that_it_waits_for() {
 }
 
 #[test]
+fn who_is_cancelled_while_it_spins_does_not_go_on_in_vain() {
+    // It has seen that it is cancelled when it began to wait, and ends where it would be held.
+    agree(&threads(vec![vec![], vec![I::BusyLoop(0, 2), I::Lock(0, Block), I::RetryWait(1, 0)], vec![I::Cancel(1)]]));
+}
+
+#[test]
 fn a_destroyed_mutex_keeps_nobody_waiting() {
     agree(&threads(vec![vec![I::Lock(0, Timed), I::Unlock(0)], vec![I::Destroy(0), I::Lock(0, Block)]]));
     agree(&threads(vec![vec![I::Destroy(0), I::Lock(0, Block), I::Unlock(0)], vec![I::Lock(0, Block)]]));

@@ -50,6 +50,11 @@ pub fn served(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
     }
 }
 
+/// Whether a wait that may give up ends now for another reason: it is served, or its thread is to end.
+pub fn ends(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
+    served(op, thread, view) || outside::breaks_off(op, thread, view)
+}
+
 /// How many outcomes `op` can have now; none means that it is blocked.
 #[inline]
 pub fn choices(op: &Operation, thread: ThreadId, view: &impl View) -> u32 {
