@@ -124,15 +124,15 @@ fn own_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View
         signal::due_footprint(op, thread, &normal, view, out);
         return;
     }
-    if outside::looks(op, thread, view) {
+    let looks = outside::looks(op, thread, view);
+    if looks {
         out.push(outside::look(thread, view));
     }
-    let first = out.len();
     object_footprint(op, thread, choice, view, out);
-    if outside::breaks_off_at_once(op, thread, view) {
+    if looks && outside::breaks_off_at_once(op, thread, view) {
         // Who was interrupted gives up even if it could be served: the interruption came first. It changes nothing, but could have been
         // served before it was interrupted, and then it matters when.
-        out[first..].iter_mut().for_each(|access| *access = Access::read(access.object()));
+        out[1..].iter_mut().for_each(|access| *access = Access::read(access.object()));
     }
     signal::footprint(op, thread, choice, view, out);
 }
