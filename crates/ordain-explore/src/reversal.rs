@@ -190,7 +190,13 @@ impl Reversals {
         self.partners.retain(|e| !releases(execution, *e as usize, mover));
         let mut footprint = core::mem::take(&mut self.footprint);
         match mover.event {
-            Some(event) => footprint = Footprint::from_slice(execution.footprint(event)),
+            Some(event) => {
+                footprint = Footprint::from_slice(execution.footprint(event));
+                if matches!(execution.steps[event].outcome, Outcome::SIGNALLED | Outcome::BROKEN_OFF) {
+                    // A handler ran in its place. Before the signal it could have been served.
+                    primitives::add_objects(&mover.op, mover.thread, &execution.state, &mut footprint);
+                }
+            }
             None => primitives::footprint(&mover.op, mover.thread, 0, &execution.state, &mut footprint),
         }
         self.is_partner.resize(trace.len(), false);

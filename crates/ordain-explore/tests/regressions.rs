@@ -59,6 +59,13 @@ fn a_signal_that_is_ignored_keeps_threads_waiting_again() {
 }
 
 #[test]
+fn what_a_handler_interrupts_could_have_been_served_before_the_signal() {
+    agree(&threads(vec![vec![I::Acquire(0, Block), I::Kill(1, 1)], vec![I::Acquire(0, Block)]]));
+    agree(&threads(vec![vec![I::Lock(0, Block), I::Kill(1, 1)], vec![I::Lock(0, Block)]]));
+    agree(&threads(vec![vec![I::Lock(0, Block), I::KillAny(1), I::Unlock(0)], vec![I::Lock(0, Block), I::Unlock(0)]]));
+}
+
+#[test]
 fn a_step_taken_because_no_other_was_enabled_changes_places_with_none() {
     agree(&threads(vec![vec![], vec![I::SpinUntilSet(1)]]));
     agree(&threads(vec![vec![], vec![I::BareSpin(1)]]));
@@ -281,6 +288,16 @@ fn who_is_cancelled_while_it_spins_does_not_go_on_in_vain() {
 fn a_destroyed_mutex_keeps_nobody_waiting() {
     agree(&threads(vec![vec![I::Lock(0, Timed), I::Unlock(0)], vec![I::Destroy(0), I::Lock(0, Block)]]));
     agree(&threads(vec![vec![I::Destroy(0), I::Lock(0, Block), I::Unlock(0)], vec![I::Lock(0, Block)]]));
+}
+
+#[test]
+fn waiting_with_a_mutex_that_was_freed_is_a_misuse() {
+    for kind in [mutex_kind::NORMAL, mutex_kind::ROBUST] {
+        let mut program =
+            threads(vec![vec![I::Lock(1, Block), I::CondWait(1, 1, Block)], vec![I::FreeMutex(1), I::Lock(1, Block)]]);
+        program.mutexes = vec![kind; 2];
+        agree(&program);
+    }
 }
 
 #[test]

@@ -103,7 +103,12 @@ pub fn is_signalled(op: &Operation, thread: ThreadId, view: &impl View) -> bool 
 pub fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
     own_footprint(op, thread, choice, view, out);
     #[cfg(feature = "mutate")]
-    crate::mutation::apply(op, thread, view.fixed(), out);
+    crate::mutation::apply(op, thread, signal::is_due(op, thread, view), view.fixed(), out);
+}
+
+/// Adds what `op` touches but for signals and interruptions: what it waits for, if a handler runs in its place.
+pub fn add_objects(op: &Operation, thread: ThreadId, view: &impl View, out: &mut Footprint) {
+    object_footprint(op, thread, 0, view, out);
 }
 
 /// As [`footprint`], with the robust mutexes that a thread which ends still holds: only the present state knows them.
@@ -113,7 +118,7 @@ pub(crate) fn present_footprint(op: &Operation, thread: ThreadId, choice: u32, s
         out.extend(state.robust(thread).map(Access::write));
     }
     #[cfg(feature = "mutate")]
-    crate::mutation::apply(op, thread, &state.fixed, out);
+    crate::mutation::apply(op, thread, signal::is_due(op, thread, state), &state.fixed, out);
 }
 
 fn own_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
@@ -223,10 +228,10 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         return (outcome, None);
     }
     if let Some(object) = op.object()
-        && state.word(object) & DESTROYED != 0
         && may_be_destroyed(op)
+        && let Some(word) = destroyed(op, object, state)
     {
-        let freed = state.word(object) & FREED != 0;
+        let freed = word & FREED != 0;
         let misuse = if freed { Misuse::UseAfterFree } else { Misuse::UseAfterDestroy };
         // Nobody joins a queue that is not there.
         let waits = matches!(op, Operation::QueueWait { .. } | Operation::Arrive { .. });
@@ -307,6 +312,15 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
 /// The outcome of a question, or of an attempt.
 fn truth(yes: bool) -> Outcome {
     if yes { Outcome::DONE } else { Outcome::FAILED }
+}
+
+/// The word of an operation's object, or of the mutex that it gives back, if its life is over.
+fn destroyed(op: &Operation, object: ObjectId, state: &State) -> Option<u64> {
+    let lock = match op {
+        Operation::QueueWait { lock, .. } => Some(state.word(*lock)),
+        _ => None,
+    };
+    [Some(state.word(object)), lock].into_iter().flatten().find(|word| word & DESTROYED != 0)
 }
 
 /// Whether the word of the operation's object has a bit for its end. Words of cells are used in full.
