@@ -494,6 +494,7 @@ impl Native {
                 process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Broken(e.to_string()))?;
             let asks = self.shared.control().status.load(Relaxed) == Status::WATCH;
             match &mut self.watcher {
+                Some(_) if asks && self.limit.is_over() => break Waited::Over,
                 Some(watcher) if asks && matches!(waited, Waited::Turn) => watcher.tell(process.id(), &self.shared),
                 _ => break waited,
             }

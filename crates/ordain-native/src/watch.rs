@@ -170,7 +170,12 @@ impl Watcher {
             }
         }
         let shared = (watch.found.load(Relaxed) != 0).then(|| {
-            [0, 1].map(|i| (watch.threads[i].load(Relaxed), watch.places[i].each_ref().map(|p| p.load(Relaxed))))
+            [0, 1].map(|i| {
+                let mut places = watch.places[i].each_ref().map(|p| p.load(Relaxed));
+                // What is on the stack may be anything; other libraries are not what the user looks for.
+                places[1..].iter_mut().filter(|at| !self.is_code(**at)).for_each(|at| *at = 0);
+                (watch.threads[i].load(Relaxed), places)
+            })
         });
         Sighting { shared, trouble: self.trouble.clone() }
     }
@@ -179,6 +184,12 @@ impl Watcher {
     fn is_watched(&self, path: &Path, mapping: &Mapping) -> bool {
         let bias = self.files.get(path).and_then(|file| file.bias(mapping));
         self.placed.iter().any(|p| p.path == path && Some(p.bias) == bias)
+    }
+
+    /// Whether an address is in a file that is watched.
+    fn is_code(&self, address: u64) -> bool {
+        let range = |p: &Placed| self.files.get(&p.path).map_or((0, 0), |file| file.range(p.bias));
+        self.placed.iter().map(range).any(|(low, high)| (low..high).contains(&address))
     }
 
     fn note_trouble(&mut self, trouble: String) {

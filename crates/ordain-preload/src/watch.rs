@@ -166,10 +166,10 @@ pub fn go_on() {
     }
 }
 
-/// Nothing is watched any more in this process.
+/// Nothing is watched any more in this process, which is a child: what was noted is in memory that it shares with its parent.
 pub fn stop() {
     // SAFETY: only the carrier comes here.
-    unsafe { WATCHED = None };
+    core::mem::forget(unsafe { (*(&raw mut WATCHED)).take() });
 }
 
 /// Whether the thread has come to one of our breakpoints: then it goes on behind it.
@@ -239,11 +239,10 @@ impl Watched {
             let clock = self.clock(me);
             let clocks = &self.clocks;
             let knows = |other: u32, clock: u32| clocks[me.index()].get(other as usize).is_some_and(|c| *c >= clock);
-            match self.table.note(at >> 3, mask, (me.0, clock, number as u32), calls, knows) {
+            match self.table.note(at >> 3, mask, (me.0, clock, site.address), calls, knows) {
                 Seen::New => repeated = false,
                 Seen::Again => {}
                 Seen::Shared { thread, site: other, calls: others } => {
-                    let other = self.sites.get(other as usize).map_or(0, |s| s.at.address);
                     tell(0, thread, other, others);
                     tell(1, me.0, site.address, calls);
                     watch.memory.store(at, Relaxed);

@@ -28,9 +28,6 @@ pub(super) struct Atomic {
     pub(super) local: bool,
 }
 
-/// Of the code of a file at least so much, of four parts, must be in functions that are known.
-const LEAST_KNOWN: u64 = 2;
-
 /// Finds the atomic instructions of a file; an error says why it cannot be known.
 pub(super) fn atomics(contents: &[u8]) -> Result<Vec<Atomic>, &'static str> {
     let file = ElfFile64::<LittleEndian>::parse(contents).map_err(|_| "it is no ELF file")?;
@@ -38,7 +35,7 @@ pub(super) fn atomics(contents: &[u8]) -> Result<Vec<Atomic>, &'static str> {
         return Err("its instructions are not those of x86-64");
     }
     let functions = functions(&file);
-    let (mut atomics, mut code, mut known) = (Vec::new(), 0, 0);
+    let (mut atomics, mut code, mut known, mut uncertain) = (Vec::new(), 0, 0, false);
     for section in file.sections() {
         let SectionFlags::Elf { sh_flags } = section.flags() else { continue };
         let name = section.name().unwrap_or_default();
@@ -49,17 +46,22 @@ pub(super) fn atomics(contents: &[u8]) -> Result<Vec<Atomic>, &'static str> {
         let (low, high) = (section.address(), section.address() + data.len() as u64);
         code += data.len() as u64;
         let mut covered = low;
+        let mut looks =
+            |from: u64, to: u64| uncertain |= looks_atomic(&data[(from - low) as usize..(to - low) as usize]);
         for (&start, &end) in functions.range(low..high) {
             let end = end.min(high);
             if end <= covered {
                 continue;
             }
             known += end - start.max(covered);
+            looks(covered, start.max(covered));
             covered = end;
             decode(&data[(start - low) as usize..(end - low) as usize], start, &mut atomics);
         }
+        looks(covered, high);
     }
-    if known * 4 < code * LEAST_KNOWN {
+    // What little is between functions may be constants; but if most is not known, it is code.
+    if uncertain && known * 2 < code {
         return Err("where its functions begin is not known (no unwind tables, no symbols)");
     }
     atomics.sort_by_key(|a| a.address);
@@ -123,6 +125,25 @@ fn decode(code: &[u8], address: u64, out: &mut Vec<Atomic>) {
             out.extend(atomic(&instruction, operand, bytes, offsets.displacement_offset()));
         }
     }
+}
+
+/// Whether there may be an atomic instruction in bytes that belong to no function that is known.
+fn looks_atomic(code: &[u8]) -> bool {
+    let mut decoder = Decoder::new(64, code, DecoderOptions::NONE);
+    let mut instruction = Instruction::default();
+    while decoder.can_decode() {
+        let at = decoder.position();
+        decoder.decode_out(&mut instruction);
+        if instruction.code() == Code::INVALID {
+            // Somewhere behind this byte it may be code again.
+            if decoder.set_position(at + 1).is_err() {
+                return false;
+            }
+        } else if memory_of(&instruction).is_some() {
+            return true;
+        }
+    }
+    false
 }
 
 /// The place of the operand in memory, if an instruction is atomic and has one.

@@ -2,6 +2,7 @@
 
 use crate::random::mix;
 use crate::sys;
+use alloc::vec::Vec;
 
 /// Room for so many uses: more than breakpoints are reached, each of which may touch two granules.
 const ROOM: usize = 1 << 18;
@@ -17,8 +18,8 @@ struct Use {
     thread: u32,
     /// The thread's time.
     clock: u32,
-    /// The instruction.
-    site: u32,
+    /// Where the instruction is.
+    site: u64,
     /// Its bytes; none if it was forgotten.
     mask: u32,
     /// Calls that led to it.
@@ -35,8 +36,8 @@ pub enum Seen {
     Shared {
         /// The other thread.
         thread: u32,
-        /// Its instruction.
-        site: u32,
+        /// Where its instruction is.
+        site: u64,
         /// Calls that led to it.
         calls: [u64; 3],
     },
@@ -45,14 +46,19 @@ pub enum Seen {
 }
 
 /// The table.
-pub struct Table(&'static mut [Use]);
+pub struct Table {
+    uses: &'static mut [Use],
+    /// Places that are taken: few, so that looking at all uses is quick.
+    taken: Vec<u32>,
+}
 
 impl Table {
     /// An empty table.
     pub fn new() -> Option<Self> {
         let at = sys::map_shared(ROOM * size_of::<Use>()) as *mut Use;
         // SAFETY: new memory of that size, all zero.
-        (!at.is_null()).then(|| Self(unsafe { core::slice::from_raw_parts_mut(at, ROOM) }))
+        let uses = (!at.is_null()).then(|| unsafe { core::slice::from_raw_parts_mut(at, ROOM) });
+        uses.map(|uses| Self { uses, taken: Vec::new() })
     }
 
     /// Takes down that a thread uses bytes of a granule, at its time and at an instruction. `knows` whether it knows what another one had
@@ -61,14 +67,14 @@ impl Table {
         &mut self,
         granule: u64,
         mask: u8,
-        (thread, clock, site): (u32, u32, u32),
+        (thread, clock, site): (u32, u32, u64),
         calls: [u64; 3],
         knows: impl Fn(u32, u32) -> bool,
     ) -> Seen {
         let mask = u32::from(mask);
         let (mut free, mut own) = (None, None);
         for at in places(granule) {
-            let used = self.0[at];
+            let used = self.uses[at];
             if used.mask == 0 {
                 free = free.or(Some(at));
             }
@@ -88,8 +94,11 @@ impl Table {
         }
         match own.or(free) {
             Some(at) => {
-                let mask = if own.is_some() { self.0[at].mask } else { mask };
-                self.0[at] = Use { granule, thread, clock, site, mask, calls };
+                if self.uses[at].granule == 0 {
+                    self.taken.push(at as u32);
+                }
+                let mask = if own.is_some() { self.uses[at].mask } else { mask };
+                self.uses[at] = Use { granule, thread, clock, site, mask, calls };
                 if own.is_some() { Seen::Again } else { Seen::New }
             }
             None => Seen::NoRoom,
@@ -102,17 +111,20 @@ impl Table {
         if length == 0 {
             return;
         }
-        if last - first >= (ROOM / 64) as u64 {
-            for used in self.0.iter_mut().filter(|u| (first..=last).contains(&u.granule)) {
-                used.mask = 0;
+        if last - first >= self.taken.len() as u64 {
+            for at in &self.taken {
+                let used = &mut self.uses[*at as usize];
+                if (first..=last).contains(&used.granule) {
+                    used.mask = 0;
+                }
             }
             return;
         }
         for granule in first..=last {
             for at in places(granule) {
-                match self.0[at].granule {
+                match self.uses[at].granule {
                     0 => break,
-                    other if other == granule => self.0[at].mask = 0,
+                    other if other == granule => self.uses[at].mask = 0,
                     _ => {}
                 }
             }
