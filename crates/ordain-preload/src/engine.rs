@@ -726,6 +726,7 @@ impl Engine {
         if from == next {
             return;
         }
+        crate::watch::switched();
         self.enter(next);
         let (save, to, fs) = (&raw mut self.slots[from].stack, self.slots[next].stack, self.slots[next].fs);
         // SAFETY: both contexts were saved by `switch` or `park`, and the carrier owns both stacks.

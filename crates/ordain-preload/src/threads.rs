@@ -390,6 +390,7 @@ unsafe fn spawn_with(
     engine::step_now(Operation::Spawn { child });
     engine().slots[number].state = State::Running;
     engine().unjoined += 1;
+    crate::watch::spawned(child);
     if let Some(mask) = mask {
         signals::tell_mask_of(child, mask);
     }
@@ -439,6 +440,7 @@ pub unsafe fn join_with(thread: libc::pthread_t, result: *mut *mut c_void, wait:
         return if wait == Wait::Try { EBUSY } else { ETIMEDOUT };
     }
     engine().unjoined = engine().unjoined.saturating_sub(1);
+    crate::watch::joined(target);
     let slot = &mut engine().slots[number];
     if !result.is_null() {
         // SAFETY: the program wants to know.
