@@ -41,15 +41,10 @@ pub fn write_to(path: &Path, contents: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Opens what a user has named, to be written bit by bit. A file that is there is emptied. Nobody is waited for.
+/// Opens what a user has named, to be written bit by bit. A file that is there is emptied; directories are not made. Nobody is waited for.
 pub fn create(path: &Path) -> io::Result<fs::File> {
     match place_of(path).map_err(io::Error::other)? {
-        Place::File(file) => {
-            if let Some(directory) = file.parent() {
-                fs::create_dir_all(directory)?;
-            }
-            fs::File::create(file)
-        }
+        Place::File(file) => fs::File::create(file),
         Place::Other(at) => special::open(&at),
     }
 }
