@@ -108,6 +108,32 @@ fn findings_that_there_is_no_time_to_confirm_are_counted() {
 }
 
 #[test]
+fn a_resumed_search_comes_to_what_was_not_confirmed() {
+    let directory = directory();
+    let few = MANY.replace("#define T 8", "#define T 4").replace("order[0] * 49 % 251", "1 + order[0] * 28");
+    compile_text(directory.path(), &few, "program");
+    for workers in ["1", "2"] {
+        let parts =
+            ["--keep-going", "--shrink-time", "0", "--strategy", "optimal", "--workers", workers, "--format", "json"];
+        let mut options = [&parts[..], &["--max-time", "1s"]].concat();
+        let begin = Instant::now();
+        // Each comes to something, also on a machine on which that takes a while: so there is an end.
+        let last = loop {
+            let output = check(directory.path(), &options, "./program").output().expect("it runs");
+            if !directory.path().join(".ordain/program/checkpoint").exists() || begin.elapsed() > PATIENCE * 4 {
+                break output;
+            }
+            options = [&parts[..], &["--max-time", "1s", "--resume"]].concat();
+        };
+        let (count, _) = findings(directory.path(), &last, Instant::now());
+        let told: Value = serde_json::from_slice(&last.stdout).expect("an object");
+        // Four threads in any order, and the exit status tells of the first three.
+        assert_eq!((count, &told["executions"]), (24, &Value::from(24)), "{workers} workers");
+        fs::remove_dir_all(directory.path().join(".ordain")).expect("it is there");
+    }
+}
+
+#[test]
 fn a_signal_ends_the_confirming_of_findings() {
     let directory = directory();
     compile_text(directory.path(), MANY, "program");
