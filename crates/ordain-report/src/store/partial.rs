@@ -19,7 +19,7 @@ static CLEANED: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
 
 /// Puts contents in the place of a file, or makes it, with the directories above it. The error names the file or directory.
 pub(super) fn replace(path: &Path, contents: &[u8]) -> Result<(), String> {
-    let tell = |what: &Path, error: io::Error| format!("{}: {}", what.display(), plain(error));
+    let tell = |what: &Path, error: io::Error| format!("{}: {}", what.display(), plain(&error));
     let directory = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(directory).map_err(|e| tell(directory, e))?;
     clean_once(directory);
@@ -36,9 +36,9 @@ pub(super) fn replace(path: &Path, contents: &[u8]) -> Result<(), String> {
 }
 
 /// The system's words alone: names of temporary files would make every message a new one.
-fn plain(error: io::Error) -> io::Error {
-    let within = || error.get_ref()?.source()?.downcast_ref::<io::Error>()?.raw_os_error();
-    error.raw_os_error().or_else(within).map_or(error, io::Error::from_raw_os_error)
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" at path \"").next().unwrap_or(&text).to_owned()
 }
 
 /// A file that nobody takes for left behind.
