@@ -210,7 +210,10 @@ fn prepare_donors() {
         call!(libc::SYS_sched_setaffinity, 0, size_of_val(&here), here.as_ptr());
         for _ in 0..control().pool.load(Relaxed) {
             if !threads::new_donor() {
-                engine::refuse(format_args!("no memory for the stacks of {} threads", control().pool.load(Relaxed)));
+                engine::refuse(format_args!(
+                    "{} threads cannot be made: there is no memory for their stacks, or more may not be started (ulimit -u)",
+                    control().pool.load(Relaxed)
+                ));
             }
         }
         if length > 0 {
