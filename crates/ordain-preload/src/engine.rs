@@ -644,6 +644,7 @@ impl Engine {
         if !self.waiting.is_empty() {
             self.look_at_memory();
         }
+        descriptors::look_outside();
         let transition = if self.borrowed.is_null() {
             let mut plan = self.plan.take()?;
             let transition = plan.next(&mut self.arbiter);
@@ -763,6 +764,7 @@ impl Engine {
             unsafe { context::switch(&raw mut nowhere, self.home, self.home_fs) };
         }
         if self.mode == Mode::Exec {
+            crate::children::family::end_all();
             outliving::remove();
         }
         control.status.store(Status::DONE, Relaxed);
