@@ -4,7 +4,7 @@
 //! a while, they may wait for other threads, and these go on. Nobody is deadlocked as long as there is a process that may still write
 //! or close: when no thread can go on, that is waited for. The launcher has a limit for it.
 
-use super::{ask, descriptors, is_group_behind, refresh, tell};
+use super::{ask, descriptors, file_kind, is_group_behind, is_nonblocking, refresh, tell};
 use crate::children::family;
 use crate::engine::{self, engine};
 use crate::objects;
@@ -67,20 +67,23 @@ fn gets_on(used: &mut u64) -> bool {
 
 /// Waits until a descriptor that is not known is ready, if other processes may have it.
 pub(super) fn await_one(fd: c_int, events: i16) -> Result<(), c_int> {
-    if !descriptors().shared || super::is_nonblocking(fd) {
-        return Ok(());
-    }
-    await_any(&[(fd, events)])
+    if may_wait(fd) { await_any(&[(fd, events)]) } else { Ok(()) }
+}
+
+/// Whether a call on a descriptor may wait for other processes that have it.
+pub(super) fn may_wait(fd: c_int) -> bool {
+    descriptors().shared && !matches!(file_kind(fd), libc::S_IFREG | libc::S_IFDIR) && !is_nonblocking(fd)
 }
 
 /// Waits until one of some descriptors is ready.
 pub(super) fn await_any(fds: &[Wanted]) -> Result<(), c_int> {
+    // What other threads do meanwhile, and what they would have done before, is not explored.
+    unmodelled::note_if_shared(Unmodelled::ChildRuns);
     if poll(fds, 0) || gets_ready(fds) {
         return Ok(());
     }
     loop {
         if spin::others_can_go() {
-            unmodelled::note(Unmodelled::ChildRuns);
             let object = begin(fds);
             let result = engine::wait(Operation::Await { object, mask: 1, wait: Wait::Interruptible }, true);
             end(object);
@@ -133,6 +136,7 @@ pub fn look_outside() {
     if !anyone_waits() {
         return;
     }
+    unmodelled::note_if_shared(Unmodelled::ChildRuns);
     let mut used = 0;
     loop {
         // Asked first: what such a process has done at last is seen below.

@@ -365,15 +365,12 @@ fn stall(entry: &Entry, bits: u64) {
     }
 }
 
-/// Whether a descriptor is that of a pipe that other processes may have.
-fn is_shared_pipe(fd: c_int) -> bool {
-    if !descriptors().shared || is_nonblocking(fd) {
-        return false;
-    }
+/// The kind of file behind a descriptor, as the kernel tells it; zero for events and the like. An ordinary file if it is not open.
+fn file_kind(fd: c_int) -> u32 {
     // SAFETY: zeroes, and a structure of our own.
     unsafe {
         let mut state: libc::stat = core::mem::zeroed();
-        call!(libc::SYS_fstat, fd, &raw mut state) == 0 && state.st_mode & libc::S_IFMT == libc::S_IFIFO
+        if call!(libc::SYS_fstat, fd, &raw mut state) == 0 { state.st_mode & libc::S_IFMT } else { libc::S_IFREG }
     }
 }
 

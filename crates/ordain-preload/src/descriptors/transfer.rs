@@ -330,9 +330,10 @@ pub unsafe fn raw_write(fd: c_int, bytes: *const c_void, length: usize) -> isize
 
 /// Writes to what other processes may have: no more at a time than there is room for, so that other threads can go on meanwhile.
 unsafe fn write_elsewhere(fd: c_int, bytes: *const c_void, length: usize) -> isize {
+    let in_pieces = elsewhere::may_wait(fd) && super::file_kind(fd) == libc::S_IFIFO;
     let mut done = 0;
     loop {
-        let piece = if super::is_shared_pipe(fd) { (length - done).min(PIPE_BUF) } else { length };
+        let piece = if in_pieces { (length - done).min(PIPE_BUF) } else { length };
         let waited = if length == 0 { Ok(()) } else { elsewhere::await_one(fd, libc::POLLOUT) };
         let result = match waited {
             Err(error) => -(error as isize),
