@@ -245,6 +245,9 @@ fn give_up(status: u32, message: core::fmt::Arguments<'_>) -> ! {
         tell(message);
         if is_there() {
             engine().publish_log();
+            if engine().mode == Mode::Exec {
+                crate::children::family::end_all();
+            }
         }
         let control = control();
         control.status.store(status, Relaxed);

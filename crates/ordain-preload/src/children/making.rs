@@ -154,6 +154,9 @@ fn make_child(fork: impl FnOnce() -> c_int) -> c_int {
         lent.into_iter().for_each(objects::Lent::keep);
         handles::become_child(shown);
         if let Some(inherited) = inherited {
+            // It ends with the program, and so with the execution. Its own children go on when it has ended, as they would.
+            // SAFETY: a signal for this process.
+            unsafe { call!(sys::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
             time::set_virtual(false);
             trap::pass_through();
             inherited.take();
