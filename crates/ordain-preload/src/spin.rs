@@ -117,6 +117,13 @@ pub unsafe extern "C" fn on_tick(_signal: i32, _info: *mut libc::siginfo_t, cont
     }
 }
 
+/// A signal may have stopped the program while it was not under control: then nobody has said so yet.
+pub fn end_if_stopped() {
+    if active() && control().hang.compare_exchange(STOPPED, 0, Relaxed, Relaxed).is_ok() {
+        engine::crash(Ending::HANG, 0, 0, format_args!("{}", reason(STOPPED)));
+    }
+}
+
 /// What the program waits for, as far as that is known.
 fn reason(hang: u32) -> &'static str {
     if hang == STOPPED {

@@ -9,7 +9,7 @@ use crate::engine::{self, active, control, engine};
 use crate::handles::{self, add_child, next_child, real_process};
 use crate::real::{self, c_result, call_real, set_errno};
 use crate::sys::{self, call};
-use crate::{descriptors, files, objects, process, signals, time, trap};
+use crate::{descriptors, files, objects, process, signals, spin, time, trap};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_wire::Mode;
@@ -57,6 +57,7 @@ unsafe fn with_child<R>(f: impl FnOnce() -> R) -> R {
     time::set_virtual(was);
     engine::set_active(was);
     note_child();
+    spin::end_if_stopped();
     result
 }
 
@@ -170,6 +171,7 @@ fn make_child(fork: impl FnOnce() -> c_int) -> c_int {
     }
     add_child(shown, child);
     note_child();
+    spin::end_if_stopped();
     if was {
         signals::expect_child(shown, child);
     }
