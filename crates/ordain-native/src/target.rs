@@ -62,8 +62,8 @@ pub enum Ended {
     Assertion(String),
     /// The program called `abort`.
     Abort,
-    /// Nothing visible happened for too long.
-    Hang,
+    /// Nothing visible happened for too long: why, if that is known.
+    Hang(String),
     /// Something was used as an object that is none.
     InvalidObject {
         /// What is known.
@@ -644,7 +644,7 @@ impl Native {
             Ending::SIGNAL => Ended::Signal { signal: detail, address },
             Ending::ASSERTION => Ended::Assertion(self.shared.message()),
             Ending::ABORT => Ended::Abort,
-            Ending::HANG => Ended::Hang,
+            Ending::HANG => Ended::Hang(self.shared.message()),
             Ending::CHILD_DEADLOCK => Ended::ChildDeadlock { address },
             _ => Ended::InvalidObject { message: self.shared.message(), address },
         };

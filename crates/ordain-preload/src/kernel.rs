@@ -100,7 +100,7 @@ pub unsafe fn make(number: i64, arguments: [usize; 6]) -> isize {
             Class::Pure | Class::Outside | Class::Modelled | Class::Absent => {}
         }
     }
-    let [a, b, c, d, e, f] = arguments;
+    let [a, b, c, d, e, f] = crate::handles::with_real_numbers(number, arguments);
     // SAFETY: what the program asks for.
     unsafe { sys::syscall6(number, a, b, c, d, e, f) }
 }

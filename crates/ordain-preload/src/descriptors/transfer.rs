@@ -1,8 +1,8 @@
 //! Reading and writing.
 
 use super::{
-    Entry, HUP, IN, Kind, OUT, WIDTH, await_end, change, entry, insert, is_nonblocking, object_of, outside, ports,
-    refresh, refresh_after, settle, stall, timers,
+    Entry, HUP, IN, Kind, OUT, WIDTH, await_end, change, elsewhere, entry, insert, is_nonblocking, object_of, outside,
+    ports, refresh, refresh_after, settle, stall, timers,
 };
 use crate::context::interpose;
 use crate::files;
@@ -227,6 +227,9 @@ unsafe fn read_pieces(fd: c_int, pieces: *mut iovec, count: usize) -> isize {
             }
             _ => {
                 files::order_file(fd, Some(Member::WRITE), Some(Member::READ), false);
+                if let Err(error) = elsewhere::await_one(fd, libc::POLLIN) {
+                    return -(error as isize);
+                }
                 call!(libc::SYS_readv, fd, pieces, count)
             }
         }
@@ -260,6 +263,9 @@ unsafe fn write_pieces(fd: c_int, pieces: *const iovec, count: usize) -> isize {
             }
             _ => {
                 files::order_file(fd, Some(Member::WRITE), Some(Member::WRITE), false);
+                if let Err(error) = elsewhere::await_one(fd, libc::POLLOUT) {
+                    return -(error as isize);
+                }
                 broken(call!(libc::SYS_writev, fd, pieces, count), 0)
             }
         }
@@ -274,6 +280,11 @@ pub unsafe fn raw_read(fd: c_int, room: *mut c_void, length: usize) -> isize {
             files::order_file(fd, Some(Member::WRITE), Some(Member::READ), false);
         }
         if entry(fd).is_none() {
+            if length != 0
+                && let Err(error) = elsewhere::await_one(fd, libc::POLLIN)
+            {
+                return -(error as isize);
+            }
             return call!(sys::SYS_read, fd, room, length);
         }
         let mut piece = iovec { iov_base: room, iov_len: length };
@@ -310,10 +321,32 @@ pub unsafe fn raw_write(fd: c_int, bytes: *const c_void, length: usize) -> isize
             files::order_file(fd, Some(Member::WRITE), Some(Member::WRITE), false);
         }
         if entry(fd).is_none() {
-            return broken(call!(libc::SYS_write, fd, bytes, length), 0);
+            return broken(write_elsewhere(fd, bytes, length), 0);
         }
         let piece = iovec { iov_base: bytes as *mut c_void, iov_len: length };
         settled(|| write_pieces(fd, &piece, 1))
+    }
+}
+
+/// Writes to what other processes may have: no more at a time than there is room for, so that other threads can go on meanwhile.
+unsafe fn write_elsewhere(fd: c_int, bytes: *const c_void, length: usize) -> isize {
+    let in_pieces = elsewhere::may_wait(fd) && super::file_kind(fd) == libc::S_IFIFO;
+    let mut done = 0;
+    loop {
+        let piece = if in_pieces { (length - done).min(PIPE_BUF) } else { length };
+        let waited = if length == 0 { Ok(()) } else { elsewhere::await_one(fd, libc::POLLOUT) };
+        let result = match waited {
+            Err(error) => -(error as isize),
+            // SAFETY: the program's memory.
+            Ok(()) => unsafe { call!(libc::SYS_write, fd, (bytes as *const u8).add(done), piece) },
+        };
+        if result < 0 {
+            return if done > 0 { done as isize } else { result };
+        }
+        done += result as usize;
+        if done >= length || result as usize != piece {
+            return done as isize;
+        }
     }
 }
 
@@ -368,6 +401,12 @@ unsafe fn receive_pieces(fd: c_int, message: &mut msghdr, flags: c_int) -> isize
         };
     }
     let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket) else {
+        if flags & MSG_DONTWAIT == 0
+            && entry(fd).is_none()
+            && let Err(error) = elsewhere::await_one(fd, libc::POLLIN)
+        {
+            return -(error as isize);
+        }
         // SAFETY: what the program asks for.
         return unsafe { call!(libc::SYS_recvmsg, fd, message as *mut msghdr, flags) };
     };
@@ -484,7 +523,13 @@ unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
                 let pieces = core::slice::from_raw_parts(message.msg_iov, message.msg_iovlen);
                 broken(outside::write(number, pieces, send), flags)
             }
-            _ => broken(send(), flags),
+            other => {
+                let waits = other.is_none() && flags & MSG_DONTWAIT == 0;
+                match if waits { elsewhere::await_one(fd, libc::POLLOUT) } else { Ok(()) } {
+                    Ok(()) => broken(send(), flags),
+                    Err(error) => -(error as isize),
+                }
+            }
         });
         if to.port().is_some() {
             ports::note_own(fd);
