@@ -209,5 +209,6 @@ unsafe fn is_ours(number: i64, arguments: &[usize; 6], info: *const libc::siginf
     code != USER_DISPATCH
         || matches!(number, libc::SYS_futex | libc::SYS_sched_yield | libc::SYS_getrandom)
         || files::is_followed(number)
+        || files::is_shared(number)
         || engine().mode == Mode::Snapshot && !asks && !system_call(number).0.is_free()
 }

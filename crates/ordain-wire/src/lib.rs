@@ -10,6 +10,7 @@ extern crate alloc;
 mod control;
 mod event;
 mod follow;
+mod sharing;
 mod syscalls;
 mod unmodelled;
 
@@ -20,6 +21,7 @@ pub use control::{
 };
 pub use event::{Departure, Event, Known, Log, Piece};
 pub use follow::{Contradiction, Follower, Lead};
+pub use sharing::{SHARING, Sharing, State, sharing};
 pub use syscalls::{Class, SYSTEM_CALLS, system_call};
 pub use unmodelled::Unmodelled;
 

@@ -26,11 +26,13 @@ pub enum Unmodelled {
     Unseen,
     /// Other calls of the kernel that wait or carry data and that are not followed.
     Other,
+    /// State of the kernel that others may see is changed or asked.
+    KernelState,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -42,6 +44,7 @@ impl Unmodelled {
         Self::ChildRuns,
         Self::Unseen,
         Self::Other,
+        Self::KernelState,
     ];
 
     /// Its bit.
@@ -74,6 +77,10 @@ impl Unmodelled {
             Self::Unseen => "may use files by stdio, which this kernel cannot show (syscall user dispatch, Linux 5.11)",
             Self::Other => {
                 "use calls between threads that Ordain does not follow (splice, tee, vmsplice, sendfile, recvmmsg, sendmmsg)"
+            }
+            Self::KernelState => {
+                "change or ask something of the kernel whose effect on other threads Ordain does not follow (limits of sizes and of \
+                 time, namespaces, mounts, traces; the page on system calls lists them)"
             }
         }
     }

@@ -7,6 +7,7 @@ use super::{
 use crate::context::interpose;
 use crate::engine::engine;
 use crate::files;
+use crate::handles;
 use crate::kernel;
 use crate::process::note_descriptor;
 use crate::real::c_result;
@@ -193,8 +194,26 @@ fn copied(from: c_int, to: c_int) {
     }
 }
 
+/// Who gets signals about a descriptor, by the number that the program sees; `None` if it is another command.
+fn owner(fd: c_int, command: c_int, argument: usize) -> Option<isize> {
+    // SAFETY: asks and sets a number. No signal comes of it: who wants some is refused.
+    unsafe {
+        match command {
+            libc::F_SETOWN if handles::is_own(argument as c_int) && argument != 0 => {
+                descriptors().owned |= entry(fd).is_some_and(|e| matches!(e.kind, Kind::Socket | Kind::Listener));
+                Some(call!(sys::SYS_fcntl, fd, libc::F_SETOWN, call!(sys::SYS_getpid)))
+            }
+            libc::F_GETOWN => {
+                let real = call!(sys::SYS_fcntl, fd, libc::F_GETOWN);
+                Some(if real == call!(sys::SYS_getpid) { handles::own() as isize } else { real })
+            }
+            _ => None,
+        }
+    }
+}
+
 unsafe extern "C" fn copy(fd: c_int) -> c_int {
-    files::take_number();
+    files::take_number_of(fd);
     // SAFETY: what the program asks for.
     let new = c_result(unsafe { call!(libc::SYS_dup, fd) }) as c_int;
     if new >= 0 {
@@ -229,15 +248,25 @@ unsafe extern "C" fn copy_to_with(from: c_int, to: c_int, flags: c_int) -> c_int
 
 unsafe extern "C" fn control(fd: c_int, command: c_int, argument: usize) -> c_int {
     kernel::look_at_control(fd, command);
+    files::refuse_command(fd, command, argument);
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
-        files::take_number();
+        files::take_number_of(fd);
     }
     // SAFETY: what the program asks for.
     if let Some(result) = unsafe { files::lock(fd, command, argument) } {
         return c_result(result) as c_int;
     }
+    files::order_command(fd, command);
+    if let Some(result) = owner(fd, command, argument) {
+        return c_result(result) as c_int;
+    }
     // SAFETY: what the program asks for.
     let result = c_result(unsafe { call!(sys::SYS_fcntl, fd, command, argument) }) as c_int;
+    if command == libc::F_SETPIPE_SZ
+        && let Some(group) = entry(fd).and_then(|e| e.group)
+    {
+        refresh(group);
+    }
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) && result >= 0 {
         copied(fd, result);
     }

@@ -135,6 +135,8 @@ struct Descriptors {
     fifos: Vec<((u64, u64), usize)>,
     /// A child process has everything too.
     shared: bool,
+    /// A socket has an owner, who would get signals.
+    owned: bool,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.
@@ -162,7 +164,7 @@ pub fn begin() {
     d.sets.clear();
     d.outsides.clear();
     d.fifos.clear();
-    d.shared = false;
+    (d.shared, d.owned) = (false, false);
     (d.addresses, d.datagrams, d.outside, d.sent) = (None, None, None, 0);
     if control().compare_output.load(Relaxed) != 0 {
         d.entries.resize(3, None);
@@ -184,6 +186,11 @@ pub fn is_frozen(fd: c_int) -> bool {
         unmodelled::note_if_shared(Unmodelled::KernelFiles);
     }
     true
+}
+
+/// The object of a descriptor and of what it is connected with.
+pub fn object(fd: c_int) -> Option<ObjectId> {
+    entry(fd)?.group.map(object_of)
 }
 
 /// Whether a descriptor is one on which threads may wait for each other.
@@ -351,6 +358,7 @@ fn stall(entry: &Entry, bits: u64) {
 
 /// Whether calls on a descriptor do not wait.
 fn is_nonblocking(fd: c_int) -> bool {
+    crate::files::use_flags(fd);
     // SAFETY: asks for flags.
     unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFL) & libc::O_NONBLOCK as isize != 0 }
 }
