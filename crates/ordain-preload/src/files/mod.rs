@@ -20,10 +20,13 @@ use crate::objects;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::ffi::c_int;
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome};
 
 pub use calls::{is_followed, lock, open, path_key, system_call};
-pub use numbers::{before_close, closed, copied, opened, order_file, stable_key, take_number, take_number_of};
+pub use numbers::{
+    before_close, closed, copied, number_object, opened, order_file, stable_key, take_number, take_number_of,
+};
 pub use state::{
     after_call, is_shared, mask, order_attributes, order_call, order_command, order_opening_with, order_state,
     refuse_command, use_flags,
@@ -49,7 +52,7 @@ struct Files {
     /// Numbers that the kernel has given out to queues and sets of semaphores, and the keys of these.
     met: BTreeMap<(u64, u64), u64>,
     /// Who uses and changes flags of openings.
-    flags: BTreeMap<ObjectId, state::FlagUse>,
+    flags: BTreeMap<c_int, state::FlagUse>,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.

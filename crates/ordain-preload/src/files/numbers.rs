@@ -49,6 +49,11 @@ fn number(fd: c_int) -> Number {
     })
 }
 
+/// The object of a descriptor.
+pub fn number_object(fd: c_int) -> ObjectId {
+    number(fd).object
+}
+
 /// A number for a descriptor that does not depend on which number it got.
 pub fn stable_key(fd: c_int) -> u64 {
     engine().arbiter.names().stable_key(number(fd).object)
@@ -112,6 +117,12 @@ pub(super) fn opening(fd: c_int) -> ObjectId {
     let description = number(fd).description;
     let is_standard = (0..3).any(|fd| known(fd).is_some_and(|n| n.description == description));
     if is_standard { object(STANDARD, || 0) } else { description }
+}
+
+/// Whether two numbers are known to be of one opening.
+pub(super) fn is_same_opening(one: c_int, other: c_int) -> bool {
+    let description = |fd: c_int| known(fd).map(|n| n.description);
+    description(one).is_some() && description(one) == description(other)
 }
 
 /// Adds the use of a descriptor, and what belongs to its opening.

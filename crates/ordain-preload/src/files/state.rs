@@ -263,13 +263,22 @@ impl FlagUse {
     }
 }
 
-/// Notes that the running thread uses or changes the flags of an opening, and learns if that matters.
+/// Notes that the running thread uses or changes the flags of an opening, and learns if that matters. Uses are noted by numbers, because
+/// most descriptors are never looked at more closely.
 fn note_flags(fd: c_int, changes: bool) {
-    let opening = numbers::opening(fd);
     let me = 1u64 << (engine().me().index() % 64);
-    let known = files().flags.entry(opening).or_default();
+    let known = files().flags.entry(fd).or_default();
     *(if changes { &mut known.changers } else { &mut known.users }) |= me;
-    if known.is_shared() && !do_flags_matter() {
+    if !files().flags.values().any(|f| f.changers != 0) || do_flags_matter() {
+        return;
+    }
+    let same = |other: c_int| other == fd || numbers::is_same_opening(fd, other);
+    let noted = files().flags.iter().filter(|(other, _)| same(**other));
+    let all = noted.fold(FlagUse::default(), |all, (_, f)| FlagUse {
+        users: all.users | f.users,
+        changers: all.changers | f.changers,
+    });
+    if all.is_shared() {
         let e = engine();
         e.log(&Event::Lesson { lesson: FLAGS_MATTER.0 });
         e.arbiter.learn(FLAGS_MATTER);
@@ -319,6 +328,8 @@ fn refuse_signals(number: i64, [fd, b, c, ..]: [usize; 6]) {
                 refuse("ioctl with FIOASYNC");
             }
         }
+        // FIOSETOWN and SIOCSPGRP.
+        libc::SYS_ioctl if matches!(b, 0x8901 | 0x8902) => refuse("ioctl with FIOSETOWN"),
         libc::SYS_fcntl => refuse_command(fd as c_int, b as c_int, c),
         _ => {}
     }
