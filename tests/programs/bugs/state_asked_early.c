@@ -25,10 +25,12 @@
 static const char *what;
 static int ends[2], pair[2], file, other;
 static pthread_t asker;
+// Taken by whoever knows that it is needed.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int is(const char *name) { return strcmp(what, name) == 0; }
 
-static void *change(void *unused) {
+static void change(void) {
     int on = 1;
     struct rlimit limit;
     struct itimerspec later = {{0, 0}, {1000, 0}};
@@ -75,6 +77,12 @@ static void *change(void *unused) {
         fcntl(ends[0], F_SETPIPE_SZ, 1 << 18);
     else if (is("timer"))
         timerfd_settime(other, 0, &later, NULL);
+}
+
+static void *run(void *unused) {
+    pthread_mutex_lock(&lock);
+    change();
+    pthread_mutex_unlock(&lock);
     return NULL;
 }
 
@@ -161,10 +169,14 @@ int main(int argc, char **argv) {
     else if (is("timer"))
         other = timerfd_create(CLOCK_MONOTONIC, 0);
     pthread_t thread;
-    pthread_create(&thread, NULL, change, NULL);
+    pthread_create(&thread, NULL, run, NULL);
     if (JOINED)
         pthread_join(thread, NULL);
+    if (JOINED)
+        pthread_mutex_lock(&lock);
     int changed = ask();
+    if (JOINED)
+        pthread_mutex_unlock(&lock);
     if (!JOINED)
         pthread_join(thread, NULL);
     if (is("append") || is("attribute") || is("mode")) {

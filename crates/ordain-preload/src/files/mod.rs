@@ -20,7 +20,6 @@ use crate::objects;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use core::ffi::c_int;
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome};
 
 pub use calls::{is_followed, lock, open, path_key, system_call};
@@ -51,8 +50,6 @@ struct Files {
     redirected: bool,
     /// Numbers that the kernel has given out to queues and sets of semaphores, and the keys of these.
     met: BTreeMap<(u64, u64), u64>,
-    /// Who uses and changes flags of openings.
-    flags: BTreeMap<c_int, state::FlagUse>,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.

@@ -113,16 +113,10 @@ pub(super) fn add_number(touched: &mut Touched, fd: c_int, how: u64) {
 }
 
 /// The object of what belongs to an opening. The standard ones may be one.
-pub(super) fn opening(fd: c_int) -> ObjectId {
+fn opening(fd: c_int) -> ObjectId {
     let description = number(fd).description;
     let is_standard = (0..3).any(|fd| known(fd).is_some_and(|n| n.description == description));
     if is_standard { object(STANDARD, || 0) } else { description }
-}
-
-/// Whether two numbers are known to be of one opening.
-pub(super) fn is_same_opening(one: c_int, other: c_int) -> bool {
-    let description = |fd: c_int| known(fd).map(|n| n.description);
-    description(one).is_some() && description(one) == description(other)
 }
 
 /// Adds the use of a descriptor, and what belongs to its opening.

@@ -1,24 +1,25 @@
 //! State that threads share and that the kernel only keeps: the mask of new files, limits, users, options of descriptors. Each call
 //! that changes or asks some of it is a step on its object, from the table of all calls ([`ordain_wire::SHARING`]).
 
-use super::{Touched, files, numbers, object, order, tree};
+use super::{Touched, numbers, object, order, tree};
 use crate::descriptors;
 use crate::engine::{self, engine};
+use crate::signals;
 use crate::sys::{self, call};
 use crate::threads;
 use crate::unmodelled::{self, Unmodelled};
 use core::ffi::c_int;
 use ordain_model::names::mix;
-use ordain_model::{Member, ObjectId, Site, ThreadId};
-use ordain_wire::{Event, Sharing, State, sharing};
+use ordain_model::{Member, ObjectId, ThreadId};
+use ordain_wire::{Sharing, State, sharing};
 
 const READ: u64 = Member::READ;
 const WRITE: u64 = Member::WRITE;
 /// What keys of state and of attributes of threads begin with.
 const STATE: u64 = 0x7374_6174;
 const THREAD: u64 = 0x6174_7472;
-/// What the search learns when a thread uses a descriptor whose flags another one changes.
-const FLAGS_MATTER: Site = Site(u64::MAX - 2);
+/// Whether the program is linked with a function that can change flags of descriptors.
+static mut FLAGS_CHANGE: bool = false;
 
 /// Numbers from here on are not known.
 const KNOWN: usize = 512;
@@ -31,6 +32,8 @@ pub(super) fn prepare() {
     for (number, place) in table.iter_mut().enumerate() {
         *place = sharing(number as i64);
     }
+    // SAFETY: only the carrier comes here.
+    unsafe { FLAGS_CHANGE = signals::is_linked(&[c"fcntl", c"fcntl64", c"ioctl", c"syscall"]) };
 }
 
 fn sharing_of(number: i64) -> Sharing {
@@ -208,7 +211,7 @@ pub fn order_command(fd: c_int, command: c_int) {
     const F_GET_FILE_RW_HINT: c_int = 1037;
     match command {
         libc::F_GETFD | libc::F_SETFD => order_number(fd, command == libc::F_SETFD),
-        libc::F_SETFL => order_flags(fd),
+        libc::F_SETFL => order_opening(fd, true),
         libc::F_GETFL | libc::F_GETOWN | 11 | 16 | F_GETOWNER_UIDS | libc::F_GETLEASE => order_opening(fd, false),
         libc::F_GETPIPE_SZ | libc::F_SETPIPE_SZ => order_ends(fd, command == libc::F_SETPIPE_SZ),
         libc::F_GET_SEALS | F_GET_RW_HINT | F_GET_FILE_RW_HINT => numbers::order_file(fd, None, Some(READ), true),
@@ -228,7 +231,7 @@ fn order_request(fd: c_int, request: u32) {
     const SIOCGPGRP: u32 = 0x8904;
     match u64::from(request) {
         libc::FIONREAD | libc::TIOCOUTQ => order_ends(fd, false),
-        libc::FIONBIO => order_flags(fd),
+        libc::FIONBIO => order_opening(fd, true),
         libc::FIOCLEX | libc::FIONCLEX => order_number(fd, true),
         _ if matches!(request, SIOCATMARK) => order_ends(fd, false),
         _ if matches!(request, FIOGETOWN | SIOCGPGRP) => order_opening(fd, false),
@@ -249,59 +252,10 @@ fn is_terminal(fd: c_int) -> bool {
     unsafe { call!(libc::SYS_ioctl, fd, libc::TCGETS, settings.as_mut_ptr()) == 0 }
 }
 
-/// Who has used an opening, and who has changed its flags, while there were other threads: a bit for each thread.
-#[derive(Clone, Copy, Default)]
-pub(super) struct FlagUse {
-    users: u64,
-    changers: u64,
-}
-
-impl FlagUse {
-    /// Whether one thread reads what another one changes.
-    fn is_shared(self) -> bool {
-        self.changers != 0 && (self.users & !self.changers != 0 || self.changers.count_ones() > 1)
-    }
-}
-
-/// Notes that the running thread uses or changes the flags of an opening, and learns if that matters. Uses are noted by numbers, because
-/// most descriptors are never looked at more closely.
-fn note_flags(fd: c_int, changes: bool) {
-    let me = 1u64 << (engine().me().index() % 64);
-    let known = files().flags.entry(fd).or_default();
-    *(if changes { &mut known.changers } else { &mut known.users }) |= me;
-    if !files().flags.values().any(|f| f.changers != 0) || do_flags_matter() {
-        return;
-    }
-    let same = |other: c_int| other == fd || numbers::is_same_opening(fd, other);
-    let noted = files().flags.iter().filter(|(other, _)| same(**other));
-    let all = noted.fold(FlagUse::default(), |all, (_, f)| FlagUse {
-        users: all.users | f.users,
-        changers: all.changers | f.changers,
-    });
-    if all.is_shared() {
-        let e = engine();
-        e.log(&Event::Lesson { lesson: FLAGS_MATTER.0 });
-        e.arbiter.learn(FLAGS_MATTER);
-    }
-}
-
-fn do_flags_matter() -> bool {
-    engine().arbiter.long_loops().contains(&FLAGS_MATTER)
-}
-
-/// Orders changing the flags of an opening.
-fn order_flags(fd: c_int) {
-    order_opening(fd, true);
-    note_flags(fd, true);
-}
-
-/// A call on a descriptor that asks whether it waits. A step only if threads are known to change that under others.
+/// A call on a descriptor asks whether it waits: a step in programs that can change that while there are other threads.
 pub fn use_flags(fd: c_int) {
-    if engine().is_alone() {
-        return;
-    }
-    note_flags(fd, false);
-    if do_flags_matter() {
+    // SAFETY: only the carrier comes here, and nobody changes it any more.
+    if !engine().is_alone() && unsafe { FLAGS_CHANGE } {
         order_opening(fd, false);
     }
 }
