@@ -165,3 +165,18 @@ fn a_program_that_does_not_come_to_main_is_told() {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn a_program_that_asks_the_kernel_for_signals_is_refused_and_not_deadlocked() {
+    let path = compile(&unlisted("verdicts/asks_for_signals.c"));
+    for (argument, what) in [("fcntl", "O_ASYNC"), ("ioctl", "FIOASYNC")] {
+        for mode in MODES {
+            let mut check = check(&path, &[argument.to_owned()]);
+            check.mode = Some(mode);
+            match check.run() {
+                Err(Problem::Failure(Failure::Refused(why))) => assert!(why.contains(what), "{mode:?}: {why}"),
+                other => panic!("{mode:?}: {other:?}"),
+            }
+        }
+    }
+}

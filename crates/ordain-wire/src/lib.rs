@@ -10,6 +10,7 @@ extern crate alloc;
 mod control;
 mod event;
 mod follow;
+mod sharing;
 mod syscalls;
 mod unmodelled;
 mod watch;
@@ -21,6 +22,7 @@ pub use control::{
 };
 pub use event::{Departure, Event, Known, Log, Piece};
 pub use follow::{Contradiction, Follower, Lead};
+pub use sharing::{SHARING, Sharing, State, sharing};
 pub use syscalls::{Class, SYSTEM_CALLS, system_call};
 pub use unmodelled::Unmodelled;
 pub use watch::{MOST_SITES, MOST_SPANS, NO_REGISTER, SLOT, Trouble, Watch, WatchSite, WatchSpan};

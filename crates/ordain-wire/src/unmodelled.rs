@@ -30,11 +30,13 @@ pub enum Unmodelled {
     Atomics,
     /// Whether threads use atomic instructions on the same memory could not be seen.
     Unwatched,
+    /// State of the kernel that others may see is changed or asked.
+    KernelState,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -48,6 +50,7 @@ impl Unmodelled {
         Self::Other,
         Self::Atomics,
         Self::Unwatched,
+        Self::KernelState,
     ];
 
     /// Its bit.
@@ -84,6 +87,10 @@ impl Unmodelled {
             Self::Atomics => "use atomic instructions on the same memory",
             Self::Unwatched => {
                 "may use atomic instructions on the same memory, for which not all code could be watched"
+            }
+            Self::KernelState => {
+                "change or ask something of the kernel whose effect on other threads Ordain does not follow (limits of sizes and of \
+                 time, namespaces, mounts, traces; the page on system calls lists them)"
             }
         }
     }

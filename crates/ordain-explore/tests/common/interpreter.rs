@@ -211,7 +211,7 @@ impl Interpreter {
                 (I::DestroyCond(c), _) => Some(Operation::DestroyQueue { queue: o.conds[c] }),
                 (I::FreeMutex(m), _) => Some(Operation::Free { object: o.mutexes[m] }),
                 (I::Acquire(s, wait), _) => Some(Operation::Acquire { semaphore: o.semaphores[s], wait }),
-                (I::Post(s), _) => Some(Operation::Post { semaphore: o.semaphores[s], count: 1 }),
+                (I::Post(s), _) => Some(Operation::Post { semaphore: o.semaphores[s], count: 1, fails: false }),
                 (I::Barrier(b), 0) => Some(Operation::Arrive { barrier: o.barriers[b] }),
                 (I::Barrier(b), _) => Some(Operation::Woken { queue: o.barriers[b], wait: Wait::Block }),
                 (I::Once(n), 0) => Some(Operation::OnceBegin { once: o.onces[n], force: false }),

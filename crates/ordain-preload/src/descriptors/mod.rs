@@ -139,6 +139,8 @@ struct Descriptors {
     shared: bool,
     /// Threads that wait for other processes.
     waiters: Vec<elsewhere::Waiter>,
+    /// A socket has an owner, who would get signals.
+    owned: bool,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.
@@ -166,7 +168,7 @@ pub fn begin() {
     d.sets.clear();
     d.outsides.clear();
     d.fifos.clear();
-    d.shared = false;
+    (d.shared, d.owned) = (false, false);
     d.waiters.clear();
     (d.addresses, d.datagrams, d.outside, d.sent) = (None, None, None, 0);
     if control().compare_output.load(Relaxed) != 0 {
@@ -189,6 +191,11 @@ pub fn is_frozen(fd: c_int) -> bool {
         unmodelled::note_if_shared(Unmodelled::KernelFiles);
     }
     true
+}
+
+/// The object of a descriptor and of what it is connected with.
+pub fn object(fd: c_int) -> Option<ObjectId> {
+    entry(fd)?.group.map(object_of)
 }
 
 /// Whether a descriptor is one on which threads may wait for each other.
@@ -376,6 +383,7 @@ fn file_kind(fd: c_int) -> u32 {
 
 /// Whether calls on a descriptor do not wait.
 fn is_nonblocking(fd: c_int) -> bool {
+    crate::files::use_flags(fd);
     // SAFETY: asks for flags.
     unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFL) & libc::O_NONBLOCK as isize != 0 }
 }

@@ -5,6 +5,7 @@ use super::{
     ports, refresh, refresh_after, settle, stall, timers,
 };
 use crate::context::interpose;
+use crate::engine;
 use crate::files;
 use crate::random;
 use crate::real::c_result;
@@ -183,10 +184,13 @@ unsafe fn give_now(fd: c_int, known: &Entry, message: &msghdr, flags: c_int) -> 
     }
 }
 
-/// What a system call for writing has returned, after the signal that comes with a broken pipe.
+/// What a system call for writing has returned, after the signal that comes with a broken pipe or a file that grows too large.
 fn broken(result: isize, flags: c_int) -> isize {
     if result == -(EPIPE as isize) && flags & MSG_NOSIGNAL == 0 {
         signals::break_pipe();
+    }
+    if result == -(libc::EFBIG as isize) {
+        signals::exceed_size();
     }
     result
 }
@@ -509,6 +513,11 @@ unsafe fn adopt_received(message: &msghdr) {
 }
 
 unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
+    if flags & libc::MSG_OOB != 0 && super::descriptors().owned {
+        engine::refuse(format_args!(
+            "the program sends data out of band to a socket with an owner, who would get a signal (SIGURG), which is not modelled"
+        ));
+    }
     // SAFETY: the program's memory.
     unsafe {
         let to = ports::real(fd, message.msg_name as *const sockaddr, message.msg_namelen);

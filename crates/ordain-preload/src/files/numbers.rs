@@ -16,6 +16,7 @@ use ordain_wire::{Event, SHARED_FD};
 
 const NUMBER: u64 = 0x6e75_6d62;
 const TABLE: u64 = 0x7461_626c;
+const STANDARD: u64 = 0x7374_616e;
 /// What the search learns when a closed number is used.
 const NUMBERS_MATTER: Site = Site(u64::MAX - 1);
 
@@ -48,6 +49,11 @@ fn number(fd: c_int) -> Number {
     })
 }
 
+/// The object of a descriptor.
+pub fn number_object(fd: c_int) -> ObjectId {
+    number(fd).object
+}
+
 /// A number for a descriptor that does not depend on which number it got.
 pub fn stable_key(fd: c_int) -> u64 {
     engine().arbiter.names().stable_key(number(fd).object)
@@ -73,7 +79,7 @@ fn add_use(touched: &mut Touched, fd: c_int) {
 }
 
 /// A closed number is used: which number a thread gets matters.
-fn learn_if_closed(fd: c_int) {
+pub(super) fn learn_if_closed(fd: c_int) {
     if (0..SHARED_FD).contains(&fd) && !is_open(fd) && !engine().is_alone() {
         let e = engine();
         e.log(&Event::Lesson { lesson: NUMBERS_MATTER.0 });
@@ -84,6 +90,39 @@ fn learn_if_closed(fd: c_int) {
 /// A descriptor is about to be made, which takes the lowest number that is free.
 pub fn take_number() {
     order(add_table);
+}
+
+/// A copy of a descriptor is about to be made, which takes the lowest number that is free.
+pub fn take_number_of(fd: c_int) {
+    order(|touched| {
+        add_use(touched, fd);
+        add_table(touched);
+    });
+    learn_if_closed(fd);
+}
+
+/// Adds the table of all numbers, written: what the next one gets, and whether there is one, is changed.
+pub(super) fn add_whole_table(touched: &mut Touched) {
+    touched.add(object(TABLE, || 0), Member::WRITE);
+}
+
+/// Adds the descriptor itself, without what it is of.
+pub(super) fn add_number(touched: &mut Touched, fd: c_int, how: u64) {
+    add_use(touched, fd);
+    touched.add(number(fd).object, how);
+}
+
+/// The object of what belongs to an opening. The standard ones may be one.
+fn opening(fd: c_int) -> ObjectId {
+    let description = number(fd).description;
+    let is_standard = (0..3).any(|fd| known(fd).is_some_and(|n| n.description == description));
+    if is_standard { object(STANDARD, || 0) } else { description }
+}
+
+/// Adds the use of a descriptor, and what belongs to its opening.
+pub(super) fn add_opening(touched: &mut Touched, fd: c_int, how: u64) {
+    add_use(touched, fd);
+    touched.add(opening(fd), how);
 }
 
 /// Orders closing a number together with what else is known of it; `others` says what that touches.
