@@ -306,7 +306,8 @@ unsafe extern "C" fn fork_with_terminal(
     }
     // SAFETY: what the C library's function of this name does.
     unsafe {
-        let (open, login): (Open, Login) = (core::mem::transmute(open), core::mem::transmute(login));
+        let open = core::mem::transmute::<usize, Open>(open);
+        let login = core::mem::transmute::<usize, Login>(login);
         let (mut own, mut other) = (-1, -1);
         if open(&raw mut own, &raw mut other, name, settings, size) < 0 {
             return -1;

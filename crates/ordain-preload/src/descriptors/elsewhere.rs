@@ -77,13 +77,12 @@ pub(super) fn may_wait(fd: c_int) -> bool {
 
 /// Waits until one of some descriptors is ready.
 pub(super) fn await_any(fds: &[Wanted]) -> Result<(), c_int> {
-    // What other threads do meanwhile, and what they would have done before, is not explored.
-    unmodelled::note_if_shared(Unmodelled::ChildRuns);
     if poll(fds, 0) || gets_ready(fds) {
         return Ok(());
     }
     loop {
         if spin::others_can_go() {
+            unmodelled::note(Unmodelled::ChildRuns);
             let object = begin(fds);
             let result = engine::wait(Operation::Await { object, mask: 1, wait: Wait::Interruptible }, true);
             end(object);
