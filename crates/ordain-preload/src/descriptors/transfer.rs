@@ -40,10 +40,12 @@ fn is_still(fd: c_int, known: &Entry) -> bool {
 /// Makes a call again as long as the descriptor was changed by other threads before it could be made.
 fn settled(mut call: impl FnMut() -> isize) -> isize {
     loop {
+        files::look_at_numbers();
         let result = call();
         if result != MOVED {
             return result;
         }
+        files::learn_that_numbers_matter();
     }
 }
 
@@ -280,19 +282,19 @@ unsafe fn write_pieces(fd: c_int, pieces: *const iovec, count: usize) -> isize {
 pub unsafe fn raw_read(fd: c_int, room: *mut c_void, length: usize) -> isize {
     // SAFETY: the program's memory.
     unsafe {
-        if entry(fd).is_none() {
-            files::order_file(fd, Some(Member::WRITE), Some(Member::READ), false);
-        }
-        if entry(fd).is_none() {
-            if length != 0
-                && let Err(error) = elsewhere::await_one(fd, libc::POLLIN)
-            {
-                return -(error as isize);
-            }
-            return call!(sys::SYS_read, fd, room, length);
-        }
         let mut piece = iovec { iov_base: room, iov_len: length };
-        settled(|| read_pieces(fd, &mut piece, 1))
+        settled(|| {
+            if entry(fd).is_none() {
+                files::order_file(fd, Some(Member::WRITE), Some(Member::READ), false);
+            }
+            match entry(fd) {
+                None => match if length == 0 { Ok(()) } else { elsewhere::await_one(fd, libc::POLLIN) } {
+                    Ok(()) => call!(sys::SYS_read, fd, room, length),
+                    Err(error) => -(error as isize),
+                },
+                Some(_) => read_pieces(fd, &mut piece, 1),
+            }
+        })
     }
 }
 
@@ -321,14 +323,16 @@ pub unsafe fn raw_read_many(fd: c_int, pieces: *mut iovec, count: usize) -> isiz
 pub unsafe fn raw_write(fd: c_int, bytes: *const c_void, length: usize) -> isize {
     // SAFETY: the program's memory.
     unsafe {
-        if entry(fd).is_none() {
-            files::order_file(fd, Some(Member::WRITE), Some(Member::WRITE), false);
-        }
-        if entry(fd).is_none() {
-            return broken(write_elsewhere(fd, bytes, length), 0);
-        }
         let piece = iovec { iov_base: bytes as *mut c_void, iov_len: length };
-        settled(|| write_pieces(fd, &piece, 1))
+        settled(|| {
+            if entry(fd).is_none() {
+                files::order_file(fd, Some(Member::WRITE), Some(Member::WRITE), false);
+            }
+            match entry(fd) {
+                None => broken(write_elsewhere(fd, bytes, length), 0),
+                Some(_) => write_pieces(fd, &piece, 1),
+            }
+        })
     }
 }
 

@@ -64,26 +64,43 @@ fn is_open(fd: c_int) -> bool {
     unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFD) >= 0 }
 }
 
+fn matter() -> bool {
+    engine().arbiter.long_loops().contains(&NUMBERS_MATTER)
+}
+
 /// Adds the table of all numbers: written only if numbers matter.
 pub(super) fn add_table(touched: &mut Touched) {
-    let matter = engine().arbiter.long_loops().contains(&NUMBERS_MATTER);
-    touched.add(object(TABLE, || 0), if matter { Member::WRITE } else { Member::READ });
+    touched.add(object(TABLE, || 0), if matter() { Member::WRITE } else { Member::READ });
 }
 
 /// Adds the use of a number. A closed one depends on who opens something next.
 fn add_use(touched: &mut Touched, fd: c_int) {
     touched.add(number(fd).object, Member::READ);
-    if !is_open(fd) {
-        add_table(touched);
+    if matter() || !is_open(fd) {
+        touched.add(object(TABLE, || 0), Member::READ);
     }
 }
 
-/// A closed number is used: which number a thread gets matters.
-pub(super) fn learn_if_closed(fd: c_int) {
-    if (0..SHARED_FD).contains(&fd) && !is_open(fd) && !engine().is_alone() {
+/// Orders looking at what a number leads to, if numbers matter. What a thread announces next depends on that, and what it announces must
+/// follow from what happened before its steps, not from who happened to be first.
+pub fn look_at_numbers() {
+    if matter() {
+        order(|touched| touched.add(object(TABLE, || 0), Member::READ));
+    }
+}
+
+/// A closed number is used, or one that leads to something else meanwhile: which number a thread gets matters.
+pub fn learn_that_numbers_matter() {
+    if !engine().is_alone() {
         let e = engine();
         e.log(&Event::Lesson { lesson: NUMBERS_MATTER.0 });
         e.arbiter.learn(NUMBERS_MATTER);
+    }
+}
+
+pub(super) fn learn_if_closed(fd: c_int) {
+    if (0..SHARED_FD).contains(&fd) && !is_open(fd) {
+        learn_that_numbers_matter();
     }
 }
 
@@ -127,6 +144,7 @@ pub(super) fn add_opening(touched: &mut Touched, fd: c_int, how: u64) {
 
 /// Orders closing a number together with what else is known of it; `others` says what that touches.
 pub fn before_close(fd: c_int, mut others: impl FnMut(&mut dyn FnMut(ObjectId, u64))) {
+    look_at_numbers();
     order(|touched| {
         touched.add(number(fd).object, Member::WRITE);
         add_table(touched);
@@ -233,6 +251,7 @@ pub fn order_file(fd: c_int, position: Option<u64>, contents: Option<u64>, looks
     if matches!(fd, 1 | 2) && !files().redirected || descriptors::is_frozen(fd) {
         return;
     }
+    look_at_numbers();
     order(|touched| {
         touched.looks = looks;
         add_file(touched, fd, position, contents);
