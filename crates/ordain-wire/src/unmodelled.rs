@@ -74,7 +74,9 @@ impl Unmodelled {
             Self::ChildLocks => "make child processes that use locks or threads of their own",
             Self::ChildMemory => "make child processes with which they share memory",
             Self::ChildRuns => "go on, or end, while child processes run",
-            Self::Loader => "load or unload libraries (dlopen, dlclose) while there are others, under a lock of the loader",
+            Self::Loader => {
+                "load or unload libraries (dlopen, dlclose) while there are others, under a lock of the loader"
+            }
             Self::Unseen => "may use files by stdio, which this kernel cannot show (syscall user dispatch, Linux 5.11)",
             Self::Other => {
                 "use calls between threads that Ordain does not follow (splice, tee, vmsplice, sendfile, recvmmsg, sendmmsg)"
