@@ -11,7 +11,8 @@ unsafe extern "C" fn note_use() {
     note_if_shared(Unmodelled::Loader);
 }
 
-/// Exports functions that are noted, and go on as the C library's with the caller's address.
+/// Exports functions that are noted, and go on as the C library's with the caller's address. Where that is was looked up before: looking it up
+/// takes the loader's lock.
 macro_rules! interpose_noted {
     ($($name:ident;)*) => {$(
         #[unsafe(no_mangle)]
@@ -26,11 +27,18 @@ macro_rules! interpose_noted {
                 "call {note}",
                 "pop rax; pop r9; pop r8; pop rcx; pop rdx; pop rsi; pop rdi",
                 "3:",
+                "mov r11, qword ptr [rip + {real}@GOTPCREL]",
+                "mov r11, qword ptr [r11]",
+                "test r11, r11",
+                "je 4f",
+                "jmp r11",
+                "4:",
                 $crate::context::forwarding!(),
                 concat!("5: .asciz \"", stringify!($name), "\""),
                 active = sym $crate::engine::ORDAIN_ACTIVE,
                 current = sym $crate::context::ORDAIN_CURRENT,
                 note = sym note_use,
+                real = sym $crate::real::$name,
                 forward = sym $crate::real::forward,
             )
         }
