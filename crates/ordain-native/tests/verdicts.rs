@@ -67,6 +67,17 @@ fn what_is_verified_was_cross_checked() {
 }
 
 #[test]
+fn loading_libraries_beside_other_threads_is_not_verified() {
+    for mode in MODES {
+        let mut check = check_of(&program("features/dlopen_beside_lookup.c"));
+        (check.mode, check.strategy) = (Some(mode), Some(StrategyKind::Optimal));
+        let report = check.run().expect("a verdict");
+        assert_eq!(report.verdict, Verdict::NoFinding, "{mode:?}: {}", notes(&report));
+        assert!(notes(&report).contains("load or unload libraries (dlopen"), "{mode:?}: {}", notes(&report));
+    }
+}
+
+#[test]
 fn options_that_leave_executions_out_are_noted() {
     let mut check = check_of(&program("fixed/atomic_stop.c"));
     check.options.kind_time = true;
