@@ -14,6 +14,21 @@ use alloc::vec::Vec;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Site(pub u64);
 
+impl Site {
+    /// So many of the highest numbers are no places.
+    const LESSONS: u64 = 256;
+
+    /// What stands for something that executions teach and that changes which steps there are; its number is below 256.
+    pub fn of_lesson(number: u64) -> Option<Self> {
+        (number < Self::LESSONS).then_some(Self(u64::MAX - number))
+    }
+
+    /// The number of what executions teach, if it stands for that.
+    pub fn lesson(self) -> Option<u64> {
+        Some(u64::MAX - self.0).filter(|number| *number < Self::LESSONS)
+    }
+}
+
 /// What can be picked: a thread and the outcome that its operation shall have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

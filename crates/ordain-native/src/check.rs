@@ -219,7 +219,7 @@ impl Check {
     /// Runs the program under a schedule; gives what it shows, if anything, and whether it followed to the end.
     pub fn replay(&self, schedule: &Schedule) -> Result<Replayed, Problem> {
         let mut native = self.native(Some(Mode::Exec))?;
-        native.set_inputs(&schedule.get("outside").map(crate::inputs::from_text).unwrap_or_default());
+        native.prepare_for(schedule);
         let transitions = schedule.transitions(native.names_mut());
         let prefix: Vec<Planned> = transitions.into_iter().map(|transition| Planned { transition, op: None }).collect();
         let mut policy = Preemptions::of(Lowest);

@@ -365,6 +365,9 @@ fn schedule(native: &Native, check: &Check, story: &Story, steps: usize) -> Sche
     if let Some(inputs) = crate::inputs::to_text(&native.inputs()) {
         put("outside", inputs);
     }
+    for lesson in native.lessons().iter().filter_map(|site| site.lesson()) {
+        put("lesson", lesson.to_string());
+    }
     put("found", format!("{}: {}", story.kind.word(), story.headline));
     put("level", LEVEL.to_owned());
     put("ordain", env!("CARGO_PKG_VERSION").to_owned());

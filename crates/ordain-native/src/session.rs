@@ -94,7 +94,7 @@ impl<'a> Session<'a> {
         if debugged {
             native.let_debuggers_in();
         }
-        native.set_inputs(&schedule.get("outside").map(crate::inputs::from_text).unwrap_or_default());
+        native.prepare_for(schedule);
         let transitions = schedule.transitions(native.names_mut());
         let prefix = transitions.into_iter().map(|transition| Planned { transition, op: None }).collect();
         let sources = RefCell::new(Sources::of_file(&check.launch.program));

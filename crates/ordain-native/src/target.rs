@@ -14,7 +14,7 @@ use crate::shared::Shared;
 use crate::watch::{Sighting, Watcher};
 use ordain_explore::frontier::Order;
 use ordain_explore::{Plan, Portable, Target};
-use ordain_model::{Execution, Names, ObjectId, Options, Site, ThreadId, Transition};
+use ordain_model::{Execution, Names, ObjectId, Options, Schedule, Site, ThreadId, Transition};
 use ordain_wire::{Ending, Follower, Lead, Mode, Policy, Status, ThreadRecord, Unmodelled};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -149,6 +149,8 @@ pub struct Native {
     pub losses: u64,
     /// How the last one was.
     pub last_loss: Option<String>,
+    /// What was known when the last execution began and changes which steps there are.
+    lessons: Vec<Site>,
 }
 
 /// Why a program cannot be started.
@@ -230,6 +232,7 @@ impl Native {
             observed: Arc::default(),
             losses: 0,
             last_loss: None,
+            lessons: Vec::new(),
         })
     }
 
@@ -369,6 +372,24 @@ impl Native {
         for site in loops {
             self.follower.arbiter.know_long_loop(*site);
         }
+    }
+
+    /// What was known when the last execution began and changes which steps there are.
+    pub fn lessons(&self) -> &[Site] {
+        &self.lessons
+    }
+
+    /// Forgets everything that executions have taught; the next one begins without it.
+    pub(crate) fn forget_lessons(&mut self) {
+        self.follower.arbiter.forget_long_loops();
+    }
+
+    /// Prepares to follow a schedule: with what came from outside in it, and with what was known when it was made.
+    pub(crate) fn prepare_for(&mut self, schedule: &Schedule) {
+        self.set_inputs(&schedule.get("outside").map(crate::inputs::from_text).unwrap_or_default());
+        let lessons = schedule.header.iter().filter(|(key, _)| key == "lesson");
+        let lessons: Vec<Site> = lessons.filter_map(|(_, number)| Site::of_lesson(number.parse().ok()?)).collect();
+        self.know_loops(&lessons);
     }
 
     /// What came from outside in all executions so far, for [`Native::set_inputs`] of another run.
@@ -700,6 +721,8 @@ impl Target for Native {
         if forget {
             self.follower.arbiter.forget_long_loops();
         }
+        self.lessons.clear();
+        self.lessons.extend(self.follower.arbiter.long_loops().iter().filter(|site| site.lesson().is_some()));
         let mut lost = 0;
         loop {
             self.careful = lost > 0;

@@ -193,10 +193,14 @@ impl Run<'_> {
             true => self.limit.clone().with_last_word(self.last_word(&found)),
             false => self.limit.clone(),
         };
-        let mut again = self.show_again(&noticed, shrunk, &limit)?;
+        let mut again = self.show_again(&noticed, shrunk, &limit, true)?;
         if matches!(again, Again::No) && shrunk.is_some() {
             // What was made smaller in another mode must show in a fresh process too; if not, what was found is told as it is.
-            again = self.show_again(&found, None, &limit)?;
+            again = self.show_again(&found, None, &limit, true)?;
+        }
+        if matches!(again, Again::No) && !self.native.loops().is_empty() {
+            // It was this very execution that taught something.
+            again = self.show_again(&found, None, &limit, false)?;
         }
         match again {
             Again::Shown(finding) => Ok(Some(*finding)),
@@ -205,8 +209,18 @@ impl Run<'_> {
         }
     }
 
-    fn show_again(&mut self, noticed: &Noticed, shrunk: Option<Shrunk>, limit: &Limit) -> Result<Again, Problem> {
+    /// Runs it in a fresh process, which knows what executions have taught, or begins without that.
+    fn show_again(
+        &mut self,
+        noticed: &Noticed,
+        shrunk: Option<Shrunk>,
+        limit: &Limit,
+        taught: bool,
+    ) -> Result<Again, Problem> {
         let mut fresh = self.native.fresh(Mode::Exec)?;
+        if !taught {
+            fresh.forget_lessons();
+        }
         fresh.set_limit(limit.clone());
         let mut policy = Preemptions::of(Lowest);
         fresh.run(&mut Plan::follow(&noticed.prefix, &mut policy));

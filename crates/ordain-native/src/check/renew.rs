@@ -44,7 +44,7 @@ impl Check {
     ) -> Result<Renewed, Problem> {
         let mut run = Run::new(self, observer)?;
         let names = self.object_names(schedule, &mut run)?;
-        run.native.set_inputs(&schedule.get("outside").map(crate::inputs::from_text).unwrap_or_default());
+        run.native.prepare_for(schedule);
         let transitions = schedule.transitions(run.native.names_mut());
         let old: Vec<Planned> = transitions.into_iter().map(|transition| Planned { transition, op: None }).collect();
         let fitting = fitting.min(old.len());
