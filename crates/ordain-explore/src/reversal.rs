@@ -396,6 +396,7 @@ fn is_fixed(op: &Operation, execution: &Execution) -> bool {
             | Operation::DropReceiver { .. }
             | Operation::ReceiveReady { .. }
             | Operation::Count { .. }
+            | Operation::AddShare { .. }
             | Operation::Sleep
             | Operation::Yield
             | Operation::MakeConsistent { .. }

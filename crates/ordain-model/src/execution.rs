@@ -80,11 +80,11 @@ pub struct Size {
 pub(crate) struct Watching {
     pub(crate) step: u32,
     /// Accesses to objects that it watches.
-    pub(crate) watched: u64,
+    pub(crate) watched: u128,
     /// Those that it watches for any change, also for such as commute.
-    pub(crate) watched_writes: u64,
+    pub(crate) watched_writes: u128,
     /// Accesses that are writes of its own.
-    pub(crate) own_writes: u64,
+    pub(crate) own_writes: u128,
 }
 
 /// How an execution ended.
@@ -159,6 +159,15 @@ pub enum PlainKind {
     Read(ObjectId),
     /// Wrote a plain cell.
     Write(ObjectId),
+    /// Is done with an access to a plain cell that lasted while others may have moved.
+    End {
+        /// The cell.
+        cell: ObjectId,
+        /// Whether it was for writing.
+        write: bool,
+        /// The number of the access in [`Execution::plain`].
+        begin: u32,
+    },
     /// Executed a fence.
     Fence(MemoryOrder),
 }

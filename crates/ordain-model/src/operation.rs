@@ -326,6 +326,23 @@ pub enum Operation {
         observes: bool,
     },
 
+    /// One more share in what is counted.
+    AddShare {
+        /// The reference count.
+        count: ObjectId,
+        /// Whether it keeps nothing alive.
+        weak: bool,
+    },
+    /// Gives up a share in what is counted. Shares that are given up commute, but for the last one.
+    DropShare {
+        /// The reference count.
+        count: ObjectId,
+        /// Whether it kept nothing alive.
+        weak: bool,
+        /// Whether something depends on whose share is the last.
+        observes: bool,
+    },
+
     /// Sleeps. Time is virtual: it takes no time and orders nothing.
     Sleep,
     /// Gives others a chance to run.
@@ -565,7 +582,7 @@ impl Operation {
             | Self::CloneSender { channel }
             | Self::DropSender { channel }
             | Self::DropReceiver { channel } => Some(channel),
-            Self::Count { count, .. } => Some(count),
+            Self::Count { count, .. } | Self::AddShare { count, .. } | Self::DropShare { count, .. } => Some(count),
             Self::Destroy { object }
             | Self::Free { object }
             | Self::Await { object, .. }
@@ -680,6 +697,8 @@ impl Operation {
             | Self::Update { cell: o, .. }
             | Self::CompareExchange { cell: o, .. }
             | Self::Count { count: o, .. }
+            | Self::AddShare { count: o, .. }
+            | Self::DropShare { count: o, .. }
             | Self::Await { object: o, .. }
             | Self::Poll { set: o, .. }
             | Self::BlockSignals { signals: o, .. }
@@ -778,6 +797,8 @@ impl Operation {
             Self::CompareExchange { .. } => "compare-exchange",
             Self::Count { observes: false, .. } => "count",
             Self::Count { .. } => "observe-count",
+            Self::AddShare { .. } => "add-share",
+            Self::DropShare { .. } => "drop-share",
             Self::Sleep => "sleep",
             Self::Yield => "yield",
             Self::Choose { .. } => "choose",

@@ -12,7 +12,7 @@ use std::fmt;
 /// Memory that may change behind a shared reference, as [`std::cell::UnsafeCell`].
 ///
 /// Use [`with`](Self::with) to read and [`with_mut`](Self::with_mut) to write: in a check, two accesses of which one
-/// writes and that nothing orders are a finding.
+/// writes and that nothing orders are a finding. An access lasts until its closure ends.
 pub struct UnsafeCell<T: ?Sized> {
     /// The memory in the model.
     object: Object,
@@ -50,9 +50,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*const T) -> R,
     {
-        if rt::active() {
-            rt::plain_access(self.id(), false);
-        }
+        let _access = self.object.active().then(|| rt::begin_access(self.id(), false));
         f(self.inner.get())
     }
 
@@ -64,9 +62,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*mut T) -> R,
     {
-        if rt::active() {
-            rt::plain_access(self.id(), true);
-        }
+        let _access = self.object.active().then(|| rt::begin_access(self.id(), true));
         f(self.inner.get())
     }
 

@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 /// What to do about a program that is not deterministic.
 pub(crate) const NONDETERMINISM_ADVICE: &str = "A checked program must do the same whenever its threads move in the same \
      order: look for real time, random numbers, addresses, iteration over HashMap, state that survives from one execution to \
-     the next (statics of std, values captured by the closure), and types of std where ordain's are needed";
+     the next (statics of std, values captured by the closure), and types of std where ordain's are needed: also std::sync::Arc, \
+     if what happens depends on who drops the last reference or on its counts (use ordain::sync::Arc)";
 
 /// What checks of the library see.
 pub(crate) const LEVEL: &str = "ordain types, sequential consistency";

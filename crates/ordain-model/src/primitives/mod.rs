@@ -6,6 +6,7 @@
 
 mod cell;
 mod channel;
+mod count;
 mod lock;
 mod once;
 mod outside;
@@ -184,6 +185,7 @@ fn plain_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl Vi
             out.push(read_or_write(cell, view.word(cell) == expected));
         }
         Operation::Count { count, observes } => out.push(read_or_write(count, observes)),
+        Operation::AddShare { .. } | Operation::DropShare { .. } => count::footprint(op, view, out),
         Operation::Destroy { object } | Operation::DestroyQueue { queue: object } | Operation::Free { object } => {
             out.push(Access::write(object));
         }
@@ -230,6 +232,8 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
             done
         }
         Operation::Start | Operation::Look | Operation::Sleep | Operation::Yield | Operation::Count { .. } => done,
+        Operation::AddShare { count, weak } => (count::add(count, weak, state), None),
+        Operation::DropShare { count, weak, .. } => (count::give_up(count, weak, state), None),
         Operation::Exit => {
             signal::exit(thread, state);
             thread::exit(thread, state)
