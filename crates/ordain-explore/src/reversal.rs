@@ -360,10 +360,9 @@ impl Reversals {
 /// misuses the lock does not.
 fn releases(execution: &Execution, event: usize, mover: &Operation) -> bool {
     let releases = match execution.steps[event].op {
-        Operation::Unlock { .. }
-        | Operation::ReadUnlock { .. }
-        | Operation::WriteUnlock { .. }
-        | Operation::OnceEnd { .. } => true,
+        Operation::Unlock { .. } | Operation::WriteUnlock { .. } | Operation::OnceEnd { .. } => true,
+        // A writer that begins to wait does so while readers hold the lock.
+        Operation::ReadUnlock { .. } => !matches!(mover, Operation::WriteQueue { .. }),
         // It gives back the mutex, but begins to use the condition variable.
         Operation::QueueWait { .. } => !matches!(mover, Operation::DestroyQueue { .. }),
         _ => false,

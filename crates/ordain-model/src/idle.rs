@@ -114,6 +114,8 @@ fn counts(op: &Operation, outcome: Outcome, same: bool) -> Counts {
         }
         Operation::Store { .. } if same => Counts::Neutral,
         Operation::Yield | Operation::Sleep => Counts::Idle,
+        // It has failed to take the lock at once, and waits for it.
+        Operation::WriteQueue { .. } => Counts::Neutral,
         _ if failed && op.wait().is_some_and(|w| w != Wait::Try) => Counts::Idle,
         Operation::Load { .. } | Operation::IsFinished { .. } | Operation::OnceCheck { .. } => Counts::Looks,
         Operation::TestCancel if outcome == Outcome::DONE => Counts::Looks,
@@ -127,7 +129,6 @@ fn counts(op: &Operation, outcome: Outcome, same: bool) -> Counts {
         | Operation::ReadLock { .. }
         | Operation::ReadUnlock { .. }
         | Operation::WriteLock { .. }
-        | Operation::WriteQueue { .. }
         | Operation::WriteTurn { .. }
         | Operation::WriteUnlock { .. }
         | Operation::QueueWait { .. }

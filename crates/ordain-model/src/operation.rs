@@ -111,10 +111,13 @@ pub enum Operation {
         wait: Wait,
     },
     /// Takes a read-write lock that prefers writers for writing if it is free ([`Outcome::DONE`]); else joins the writers that
-    /// wait and keep new readers out ([`Outcome::FAILED`]), and [`Operation::WriteTurn`] must follow.
+    /// wait and keep new readers out ([`Outcome::FAILED`]), and [`Operation::WriteTurn`] must follow. A writer whose wait cannot expire
+    /// joins them only while readers hold the lock: while a writer does, readers are kept out anyway.
     WriteQueue {
         /// The read-write lock.
         lock: ObjectId,
+        /// Whether the wait can expire.
+        wait: Wait,
     },
     /// Waits for the lock as one of its waiting writers: [`Outcome::DONE`], or [`Outcome::FAILED`] if it gave up.
     WriteTurn {
@@ -525,7 +528,9 @@ impl Operation {
             | Self::Poll { wait, .. }
             | Self::TakeSignal { wait, .. }
             | Self::Park { wait } => Some(wait),
-            Self::OnceBegin { .. } | Self::DestroyQueue { .. } => Some(Wait::Block),
+            Self::OnceBegin { .. } | Self::DestroyQueue { .. } | Self::WriteQueue { wait: Wait::Block, .. } => {
+                Some(Wait::Block)
+            }
             _ => None,
         }
     }
@@ -558,7 +563,7 @@ impl Operation {
             | Self::MakeConsistent { lock }
             | Self::ReadLock { lock, .. }
             | Self::WriteLock { lock, .. }
-            | Self::WriteQueue { lock }
+            | Self::WriteQueue { lock, .. }
             | Self::WriteTurn { lock, .. }
             | Self::ReadUnlock { lock }
             | Self::WriteUnlock { lock } => Some(lock),
@@ -673,7 +678,7 @@ impl Operation {
             | Self::MakeConsistent { lock: o }
             | Self::ReadLock { lock: o, .. }
             | Self::WriteLock { lock: o, .. }
-            | Self::WriteQueue { lock: o }
+            | Self::WriteQueue { lock: o, .. }
             | Self::WriteTurn { lock: o, .. }
             | Self::ReadUnlock { lock: o }
             | Self::WriteUnlock { lock: o }
@@ -760,8 +765,8 @@ impl Operation {
             Self::WriteLock { wait: Wait::Block | Wait::Interruptible, .. } => "write-lock",
             Self::WriteLock { wait: Wait::Try, .. } => "try-write-lock",
             Self::WriteLock { wait: Wait::Timed, .. } => "timed-write-lock",
-            Self::WriteQueue { .. } => "write-queue",
-            Self::WriteTurn { .. } => "write-turn",
+            Self::WriteQueue { .. } | Self::WriteTurn { wait: Wait::Block | Wait::Interruptible, .. } => "write-lock",
+            Self::WriteTurn { .. } => "timed-write-lock",
             Self::ReadUnlock { .. } => "read-unlock",
             Self::WriteUnlock { .. } => "write-unlock",
             Self::QueueWait { .. } => "wait",

@@ -265,7 +265,7 @@ impl Teller<'_> {
             let (taken, shared, released) = match step.op {
                 Operation::Lock { lock, .. }
                 | Operation::WriteLock { lock, .. }
-                | Operation::WriteQueue { lock }
+                | Operation::WriteQueue { lock, .. }
                 | Operation::WriteTurn { lock, .. } => (Some(lock), false, None),
                 Operation::ReadLock { lock, .. } => (Some(lock), true, None),
                 Operation::Unlock { lock } | Operation::WriteUnlock { lock } | Operation::ReadUnlock { lock } => {

@@ -63,6 +63,50 @@ fn writers_exclude_each_other_and_readers() {
 }
 
 #[test]
+fn a_reader_that_reads_again_behind_a_waiting_writer_deadlocks() {
+    let found = finding(Deadlock, || {
+        let lock = Arc::new(RwLock::new(0));
+        let lock2 = lock.clone();
+        let writer = thread::spawn(move || *lock2.write().unwrap() = 1);
+        let first = lock.read().unwrap();
+        let second = lock.read().unwrap();
+        assert_eq!(*first, *second);
+        drop((first, second));
+        writer.join().unwrap();
+    });
+    assert!(found.message().contains("waits to read-lock"), "{found}");
+}
+
+#[test]
+fn a_reader_that_waits_for_another_one_deadlocks_behind_a_writer() {
+    finding(Deadlock, || {
+        let lock = Arc::new(RwLock::new(0));
+        let (lock2, lock3) = (lock.clone(), lock.clone());
+        let writer = thread::spawn(move || *lock2.write().unwrap() = 1);
+        let other = thread::spawn(move || *lock3.read().unwrap());
+        let guard = lock.read().unwrap();
+        assert!(other.join().unwrap() <= 1);
+        drop(guard);
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn writers_that_wait_for_each_other_add_no_classes() {
+    let count = classes(|| {
+        let lock = Arc::new(RwLock::new(0));
+        let writers: Vec<_> = (0..3)
+            .map(|_| {
+                let lock = lock.clone();
+                thread::spawn(move || *lock.write().unwrap() += 1)
+            })
+            .collect();
+        writers.into_iter().for_each(|w| w.join().unwrap());
+    });
+    assert_eq!(count, 6);
+}
+
+#[test]
 fn attempts_fail_while_it_is_held() {
     verify(|| {
         let lock = RwLock::new(0);

@@ -33,6 +33,7 @@ pub fn served(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
         Operation::Lock { lock, .. } => lock::served(lock, thread, view),
         Operation::ReadLock { lock, .. } => rwlock::read_served(lock, view),
         Operation::WriteLock { lock, .. } => rwlock::write_served(lock, view),
+        Operation::WriteQueue { lock, wait: Wait::Block } => rwlock::queue_served(lock, view),
         Operation::WriteTurn { lock, .. } => rwlock::turn_served(lock, view),
         Operation::Woken { .. } => queue::notified(thread, view),
         Operation::Acquire { semaphore, .. } => view.word(semaphore) > 0,
@@ -153,7 +154,7 @@ fn plain_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl Vi
         Operation::Unlock { lock } | Operation::MakeConsistent { lock } => out.push(Access::write(lock)),
         Operation::ReadLock { lock, .. } | Operation::ReadUnlock { lock } => out.push(Access::read(lock)),
         Operation::WriteLock { lock, .. }
-        | Operation::WriteQueue { lock }
+        | Operation::WriteQueue { lock, .. }
         | Operation::WriteTurn { lock, .. }
         | Operation::WriteUnlock { lock } => out.push(Access::write(lock)),
         Operation::QueueWait { .. }
@@ -250,7 +251,7 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         Operation::MakeConsistent { lock } => lock::make_consistent(lock, thread, state),
         Operation::ReadLock { lock, .. } => (rwlock::read_lock(lock, thread, state), None),
         Operation::WriteLock { lock, .. } => (rwlock::write_lock(lock, thread, state), None),
-        Operation::WriteQueue { lock } => (rwlock::write_queue(lock, thread, state), None),
+        Operation::WriteQueue { lock, .. } => (rwlock::write_queue(lock, thread, state), None),
         Operation::WriteTurn { lock, .. } => (rwlock::write_turn(lock, thread, state), None),
         Operation::ReadUnlock { lock } => rwlock::unlock(lock, thread, true, state),
         Operation::WriteUnlock { lock } => rwlock::unlock(lock, thread, false, state),
@@ -337,6 +338,7 @@ pub fn competes(op: &Operation, held: bool, view: &impl View) -> bool {
             Operation::Lock { .. }
                 | Operation::ReadLock { .. }
                 | Operation::WriteLock { .. }
+                | Operation::WriteQueue { .. }
                 | Operation::WriteTurn { .. }
                 | Operation::Acquire { .. }
                 | Operation::OnceBegin { .. }

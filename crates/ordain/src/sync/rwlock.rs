@@ -14,7 +14,9 @@ use std::time::Duration;
 
 /// A read-write lock, as [`std::sync::RwLock`].
 ///
-/// In a check, neither readers nor writers are preferred: a free lock may go to any of those that want it.
+/// In a check, a writer that waits for readers keeps new readers out, as std's lock does: a thread that takes a read lock again while it
+/// has one may wait for ever, and that is found. A reader may always have come before the writer began to wait. Otherwise nobody is
+/// preferred: a free lock may go to any of those that want it.
 pub struct RwLock<T: ?Sized> {
     /// The lock in the model.
     object: Object,
@@ -66,7 +68,11 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         if self.object.active() {
-            rt::step(Operation::WriteLock { lock: self.id(), wait: Wait::Block });
+            let lock = self.id();
+            if rt::step(Operation::WriteQueue { lock, wait: Wait::Block }) == Outcome::FAILED {
+                // Readers hold it, and others are kept out from now on.
+                rt::step(Operation::WriteTurn { lock, wait: Wait::Block });
+            }
             self.poison.result(self.write_guard(poison::must(self.inner.try_write()), true))
         } else {
             let real = poison::real(|| self.inner.try_write(), || self.inner.write());
