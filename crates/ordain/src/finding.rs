@@ -22,6 +22,10 @@ pub(crate) const NONDETERMINISM_ADVICE: &str = "A checked program must do the sa
      the next (statics of std, values captured by the closure), and types of std where ordain's are needed: also std::sync::Arc, \
      if what happens depends on who drops the last reference or on its counts (use ordain::sync::Arc)";
 
+/// What to do if two accesses are ordered after all, by something that is not seen.
+const ARC_ADVICE: &str = "if std::sync::Arc orders them, because one of them is made by who drops the last reference or is found to have \
+     the only one: a check does not see its counts; use ordain::sync::Arc";
+
 /// What checks of the library see.
 pub(crate) const LEVEL: &str = "ordain types, sequential consistency";
 
@@ -132,6 +136,12 @@ pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<N
     }
 }
 
+/// Whether the program uses reference counts that are seen.
+fn counts_shares(execution: &ordain_model::Execution) -> bool {
+    use ordain_model::Operation::{AddShare, Count, DropShare};
+    execution.steps.iter().any(|s| matches!(s.op, AddShare { .. } | Count { .. } | DropShare { .. }))
+}
+
 fn panic_message(executor: &Executor, panics: &[Panicked]) -> String {
     let mut text = String::new();
     for panic in panics {
@@ -189,6 +199,9 @@ pub(crate) fn describe(executor: &Executor, noticed: Noticed, context: &Context<
     let mut sources = std::env::current_exe().map_or_else(|_| Sources::default(), |path| Sources::of_file(&path));
     let mut story = ordain_report::tell(executor, &mut sources, &facts);
     story.shrunk = context.shrunk;
+    if kind == FindingKind::DataRace && !counts_shares(execution) {
+        story.details.push(ARC_ADVICE.to_owned());
+    }
     let schedule = store::schedule(executor, context.check, &story, prefix.len());
     let stored = match (context.number, context.directory) {
         (0, _) | (_, None) => Ok(None),

@@ -158,3 +158,61 @@ fn shares_that_are_not_the_last_commute() {
     // Two outcomes of each of five reads, less the one that would go in a circle.
     assert_eq!((report.verdict, report.executions), (Verdict::Verified, 31), "{report}");
 }
+
+#[test]
+fn writing_inside_an_access_of_the_same_thread_is_told() {
+    let report = check().run(|| {
+        let cell = UnsafeCell::new(0);
+        // SAFETY: not used.
+        cell.with_mut(|_| cell.with_mut(|p| unsafe { *p = 1 }));
+    });
+    assert_eq!(report.verdict, Verdict::Finding, "{report}");
+    let message = report.findings[0].message();
+    assert!(message.contains("a cell is written (UnsafeCell::with_mut) inside a closure"), "{message}");
+    let report = check().run(|| {
+        let cell = UnsafeCell::new(0);
+        cell.with(|_| cell.with(|_| ()));
+        cell.with_mut(|_| ());
+    });
+    assert_eq!(report.verdict, Verdict::Verified, "{report}");
+}
+
+#[test]
+fn an_access_in_the_middle_of_another_is_a_race_even_if_others_order_it() {
+    let report = check().run(|| {
+        let shared = StdArc::new((Shared(UnsafeCell::new(0), AtomicBool::new(false)), AtomicBool::new(false)));
+        let shared2 = shared.clone();
+        let reader = thread::spawn(move || {
+            while !shared2.1.load(Acquire) {
+                thread::yield_now();
+            }
+            shared2.0.0.with(|_| ());
+            shared2.0.1.store(true, Release);
+        });
+        shared.0.0.with_mut(|_| {
+            shared.1.store(true, Release);
+            while !shared.0.1.load(Acquire) {
+                thread::yield_now();
+            }
+        });
+        reader.join().unwrap();
+    });
+    assert_eq!(report.verdict, Verdict::Finding, "{report}");
+    assert!(report.findings[0].message().contains("ordain::sync::Arc"), "{}", report.findings[0]);
+}
+
+#[test]
+fn threads_that_share_nothing_that_is_seen_are_not_verified() {
+    let report = check().run(|| {
+        let shared = StdArc::new(std::sync::Mutex::new(0));
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = shared.clone();
+                thread::spawn(move || *shared.lock().unwrap() += 1)
+            })
+            .collect();
+        threads.into_iter().for_each(|t| t.join().unwrap());
+    });
+    assert_eq!(report.verdict, Verdict::NoFinding, "{report}");
+    assert!(report.to_string().contains("share nothing that Ordain sees"), "{report}");
+}
