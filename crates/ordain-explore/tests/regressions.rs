@@ -244,3 +244,13 @@ fn threads_that_spawn_threads() {
         vec![I::Lock(0, Block), I::Store(0, 1), I::Unlock(0)],
     ]));
 }
+
+/// Whose share is the last makes the class, and the order of the others does not.
+#[test]
+fn threads_that_give_up_shares_have_a_class_each() {
+    for threads in 2..=5 {
+        let program = Program::new(vec![vec![I::DropShare(0, true)]; threads]);
+        let summary = count(&program, &mut Optimal::default());
+        assert_eq!((summary.executions, summary.blocked), (threads as u64, 0));
+    }
+}
