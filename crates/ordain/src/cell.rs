@@ -75,7 +75,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn get_mut(&mut self) -> &mut T {
         if rt::active() {
-            rt::plain_access(self.id(), true);
+            rt::exclusive_access(self.id());
         }
         self.inner.get_mut()
     }

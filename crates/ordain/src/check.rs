@@ -472,7 +472,8 @@ impl Run<'_> {
         report.elapsed = elapsed(&conductor);
         let explored = total.exhausted && strategy.coverage() == Coverage::Everything;
         let blind_spot = self.executor.sight().blind_spot().filter(|_| explored);
-        report.trouble = report.trouble.take().or(blind_spot.map(str::to_owned));
+        let caveat = blind_spot.or(self.executor.sight().caveat());
+        report.trouble = report.trouble.take().or(caveat.map(str::to_owned));
         let verified = explored && blind_spot.is_none();
         report.bound_reached = total.exhausted && strategy.coverage() == Coverage::Bound;
         report.verdict = if !report.findings.is_empty() {

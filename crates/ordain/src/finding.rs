@@ -199,7 +199,8 @@ pub(crate) fn describe(executor: &Executor, noticed: Noticed, context: &Context<
     let mut sources = std::env::current_exe().map_or_else(|_| Sources::default(), |path| Sources::of_file(&path));
     let mut story = ordain_report::tell(executor, &mut sources, &facts);
     story.shrunk = context.shrunk;
-    if kind == FindingKind::DataRace && !counts_shares(execution) {
+    let is_exclusive = |r: &&DataRace| executor.is_exclusive(&r.first) || executor.is_exclusive(&r.second);
+    if kind == FindingKind::DataRace && found.first().filter(is_exclusive).is_some() && !counts_shares(execution) {
         story.details.push(ARC_ADVICE.to_owned());
     }
     let schedule = store::schedule(executor, context.check, &story, prefix.len());

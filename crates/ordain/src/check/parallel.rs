@@ -320,7 +320,7 @@ impl Run<'_> {
         (report.threads, report.depth) = (total.threads, total.depth);
         let explored = total.exhausted && !strategy.samples();
         let blind_spot = self.executor.sight().blind_spot().filter(|_| explored);
-        report.trouble = blind_spot.map(str::to_owned);
+        report.trouble = blind_spot.or(self.executor.sight().caveat()).map(str::to_owned);
         let verified = explored && blind_spot.is_none();
         if explored {
             report.estimate = Some(Estimate::exact(total.executions));

@@ -98,6 +98,8 @@ pub(super) struct Runtime {
     stack_size: usize,
     /// Accesses to plain memory that last.
     pub(super) uses: Vec<Use>,
+    /// Who accessed plain memory by an exclusive borrow, and where.
+    pub(super) exclusive: Vec<(ThreadId, Site)>,
     /// What the check does not see.
     pub(super) sight: Arc<Sight>,
     /// Objects made outside: their names, and the execution that last used them.
@@ -485,6 +487,7 @@ impl Executor {
             stacks: Vec::new(),
             stack_size,
             uses: Vec::new(),
+            exclusive: Vec::new(),
             sight: Arc::default(),
             externals: HashMap::new(),
             left: 0,
@@ -518,6 +521,11 @@ impl Executor {
     pub(crate) fn shares_values(&self) -> bool {
         let names = self.runtime.arbiter.names();
         self.runtime.externals.values().any(|(object, _)| names.kind(*object) != ObjectKind::Atomic)
+    }
+
+    /// Whether an access of the last execution was made by an exclusive borrow: something must have made sure that nobody else has one.
+    pub(crate) fn is_exclusive(&self, access: &ordain_model::execution::PlainAccess) -> bool {
+        self.runtime.exclusive.contains(&(access.thread, access.site))
     }
 
     /// What the check does not see of the program.
@@ -623,6 +631,7 @@ impl Target for Executor {
         runtime.number = NEXT_EXECUTION.fetch_add(1, Ordering::Relaxed);
         runtime.panics.clear();
         runtime.uses.clear();
+        runtime.exclusive.clear();
         runtime.last_panic = None;
         runtime.tearing_down = false;
         runtime.unwinding = 0;

@@ -68,10 +68,12 @@ pub(crate) fn set_value(cell: ordain_model::ObjectId, value: u64) {
     with(|rt| rt.arbiter.set_value(cell, value));
 }
 
-/// An access to plain memory: no scheduling point, checked for data races. Only when `active()`.
+/// An access to plain memory by an exclusive borrow: no scheduling point, checked for data races. Only when `active()`.
 #[track_caller]
-pub(crate) fn plain_access(cell: ordain_model::ObjectId, write: bool) {
-    drop(begin_access(cell, write));
+pub(crate) fn exclusive_access(cell: ordain_model::ObjectId) {
+    let site = site();
+    with(|rt| rt.exclusive.push((rt.current, site)));
+    drop(begin_access(cell, true));
 }
 
 /// An access to plain memory that lasts until it is dropped. Only when `active()`.

@@ -33,8 +33,13 @@ impl Sight {
                  check, and what it did was not explored; start it with ordain::thread",
             );
         }
+        None
+    }
+
+    /// What the verdict must say about what threads share.
+    pub(crate) fn caveat(&self) -> Option<&'static str> {
         (self.given.load(Relaxed) && !self.together.load(Relaxed)).then_some(
-            "not verified: the threads share nothing that Ordain sees; what they share by types of std or of another library (Mutex, \
+            "the threads share nothing that Ordain sees; what they share by types of std or of another library (Mutex, \
              atomics, channels) was not explored: use those of ordain::sync",
         )
     }
