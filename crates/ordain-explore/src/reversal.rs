@@ -402,7 +402,7 @@ fn releases(execution: &Execution, event: usize, mover: &Operation) -> bool {
 
 /// Whether an operation has another footprint if others of its kind are left out, although it does not depend on them.
 fn gives_up(op: &Operation) -> bool {
-    matches!(op, Operation::DropShare { weak: false, observes: true, .. })
+    matches!(op, Operation::DropShare { weak: false, .. })
 }
 
 /// Whether an operation has one outcome and the same footprint wherever it is executed. Where there are signals, none has.
