@@ -117,7 +117,8 @@ impl Count {
 impl Drop for Share {
     #[track_caller]
     fn drop(&mut self) {
-        self.give_up(self.observed);
+        // Another thread may look whether its share is the last (`into_inner`).
+        self.give_up(true);
         self.end();
     }
 }
