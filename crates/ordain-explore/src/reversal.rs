@@ -20,7 +20,7 @@ use crate::wakeup::Items;
 use alloc::vec::Vec;
 use ordain_model::state::{Fixed, View};
 use ordain_model::{
-    Access, Execution, Footprint, ObjectId, Operation, ThreadId, Transition, Wait, dependent, primitives,
+    Access, Execution, Footprint, ObjectId, Operation, Outcome, ThreadId, Transition, Wait, dependent, primitives,
 };
 
 /// A sequence that begins another class: events of the execution, in their order, and an operation at its new place.
@@ -196,10 +196,16 @@ impl Reversals {
             }
             return;
         }
-        self.partners.retain(|e| !releases(execution, *e as usize, &mover.op));
+        self.partners.retain(|e| !releases(execution, *e as usize, mover));
         let mut footprint = core::mem::take(&mut self.footprint);
         match mover.event {
-            Some(event) => footprint = Footprint::from_slice(execution.footprint(event)),
+            Some(event) => {
+                footprint = Footprint::from_slice(execution.footprint(event));
+                if matches!(execution.steps[event].outcome, Outcome::SIGNALLED | Outcome::BROKEN_OFF) {
+                    // A handler ran in its place. Before the signal it could have been served.
+                    primitives::add_objects(&mover.op, mover.thread, &execution.state, &mut footprint);
+                }
+            }
             None => primitives::footprint(&mover.op, mover.thread, 0, &execution.state, &mut footprint),
         }
         self.is_partner.resize(trace.len(), false);
@@ -229,9 +235,12 @@ impl Reversals {
                 break;
             }
             let (step, number) = (&execution.steps[access.step], access.step as u32);
+            // What commutes with the mover where that was executed is no partner, and the mover is not affected by it.
+            let commutes = mover.event.is_some_and(|event| !trace.happens_before(access.step, event));
             if !known
+                && !commutes
                 && step.thread != mover.thread
-                && !releases(execution, access.step, &mover.op)
+                && !releases(execution, access.step, mover)
                 && !self.is_partner[access.step]
             {
                 self.is_partner[access.step] = true;
@@ -317,8 +326,8 @@ impl Reversals {
         let held = mover.held;
         // What others were about to do when the process was lost comes before the last step whether it depends on it or not.
         let is_lost = execution.lost && mover.event.is_none();
-        let served = mover.op.may_give_up() && primitives::served(&mover.op, mover.thread, &view);
-        let choices = if held && !served && !view.sees_change(mover) {
+        let ends = mover.op.may_give_up() && primitives::ends(&mover.op, mover.thread, &view);
+        let choices = if held && !ends && !view.sees_change(mover) {
             0
         } else {
             primitives::choices(&mover.op, mover.thread, &view)
@@ -387,14 +396,18 @@ impl Reversals {
 }
 
 /// Whether an event gives back what the mover waits for: before it, a lock is held, so nobody who waits for the lock can go first. One that
-/// misuses the lock does not.
-fn releases(execution: &Execution, event: usize, mover: &Operation) -> bool {
+/// misuses the lock does not. And who gave up because it was interrupted or is to end can do so while the lock is held.
+fn releases(execution: &Execution, event: usize, mover: &Mover) -> bool {
+    let gave_up = |event: usize| matches!(execution.steps[event].outcome, Outcome::INTERRUPTED | Outcome::CANCELLED);
+    if mover.event.is_some_and(gave_up) {
+        return false;
+    }
     let releases = match execution.steps[event].op {
         Operation::Unlock { .. } | Operation::WriteUnlock { .. } | Operation::OnceEnd { .. } => true,
         // A writer that begins to wait does so while readers hold the lock.
-        Operation::ReadUnlock { .. } => !matches!(mover, Operation::WriteQueue { .. }),
+        Operation::ReadUnlock { .. } => !matches!(mover.op, Operation::WriteQueue { .. }),
         // It gives back the mutex, but begins to use the condition variable.
-        Operation::QueueWait { .. } => !matches!(mover, Operation::DestroyQueue { .. }),
+        Operation::QueueWait { .. } => !matches!(mover.op, Operation::DestroyQueue { .. }),
         _ => false,
     };
     releases && !execution.misuses.iter().any(|m| m.step as usize == event)
@@ -424,7 +437,6 @@ fn is_fixed(op: &Operation, execution: &Execution) -> bool {
             | Operation::Spawn { .. }
             | Operation::Detach { .. }
             | Operation::Unpark { .. }
-            | Operation::QueueWait { .. }
             | Operation::CloneSender { .. }
             | Operation::DropSender { .. }
             | Operation::DropReceiver { .. }

@@ -449,7 +449,7 @@ impl Arbiter {
             && !primitives::is_signalled(&pending.op, thread, state)
         {
             // Waits that may end unserved are held only as far as that goes.
-            if !pending.op.may_give_up() || !primitives::served(&pending.op, thread, state) {
+            if !pending.op.may_give_up() || !primitives::ends(&pending.op, thread, state) {
                 return 0;
             }
         }

@@ -59,6 +59,9 @@ struct Rounds {
     at: u32,
 }
 
+/// A round with more places in the program than this is no spinning. They are searched at each step.
+const MOST_SITES: usize = 1024;
+
 /// What one thread has done since it last made or saw a change.
 #[derive(Default)]
 pub(crate) struct Idle {
@@ -279,7 +282,7 @@ impl Idle {
         }
         let kind = counts(op, outcome, same);
         let left = self.released_at.filter(|_| !self.sites.contains(&site) || matches!(op, Operation::Exit));
-        if kind == Counts::Progress && self.rounds.is_empty() {
+        if self.sites.len() > MOST_SITES || kind == Counts::Progress && self.rounds.is_empty() {
             self.reset();
             return left;
         }

@@ -11,6 +11,7 @@ mod renew;
 mod run;
 mod sampled;
 mod verdict;
+mod watch;
 mod whole;
 
 pub use fragments::{FragmentResult, Fragments};

@@ -14,6 +14,7 @@ pub mod record;
 mod session;
 mod shared;
 mod target;
+mod watch;
 
 pub use check::{
     ASSUMPTION, Check, FragmentResult, Fragments, LEVEL, Problem, Renewed, Replayed, Report, SLICE, default_options,

@@ -10,10 +10,11 @@ pub use explore::{Allowance, Recognised, Search, Turn, Wanted};
 use crate::limit::Limit;
 use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::shared::Shared;
+use crate::watch::{Sighting, Watcher};
 use ordain_explore::frontier::Order;
 use ordain_explore::{Plan, Portable, Target};
 use ordain_model::{Execution, Names, ObjectId, Options, Site, ThreadId, Transition};
-use ordain_wire::{Ending, Follower, Lead, Mode, Policy, Status, ThreadRecord};
+use ordain_wire::{Ending, Follower, Lead, Mode, Policy, Status, ThreadRecord, Unmodelled};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -132,6 +133,8 @@ pub struct Native {
     careful: bool,
     /// A debugger may attach.
     debugged: bool,
+    /// Its atomic instructions are watched.
+    watcher: Option<Watcher>,
     aftermath: Aftermath,
     failure: Option<Failure>,
     /// Changes of mode so far.
@@ -205,6 +208,7 @@ impl Native {
             told: (0, 0),
             careful: false,
             debugged: false,
+            watcher: None,
             aftermath,
             failure: None,
             changes: Vec::new(),
@@ -224,6 +228,20 @@ impl Native {
         other.shared.set_inputs(&self.shared.inputs());
         other.order_output(self.shared.control().compare_output.load(Relaxed) != 0);
         Ok(other)
+    }
+
+    /// Another run of the same program, each execution in a process of its own in which atomic instructions are watched.
+    pub(crate) fn watched(&self) -> Result<Self, Failure> {
+        let mut other = self.fresh(Mode::Exec)?;
+        other.limit = self.limit.clone();
+        other.watcher = Some(Watcher::default());
+        Ok(other)
+    }
+
+    /// What the last execution showed, if it was watched.
+    pub(crate) fn sighting(&mut self) -> Sighting {
+        let process = self.process.as_ref().map(Process::id);
+        self.watcher.as_mut().map(|watcher| watcher.sighting(process, &self.shared)).unwrap_or_default()
     }
 
     /// The same in the same mode, which it may leave.
@@ -296,10 +314,14 @@ impl Native {
         self.observed.named.load(Relaxed) != 0
     }
 
-    /// Takes over what the process has told.
+    /// Takes over what the process has told, unless it has written over that.
     fn observe(&self) {
         let (control, observed) = (self.shared.control(), &self.observed);
-        observed.unmodelled.fetch_or(control.unmodelled.load(Relaxed), Relaxed);
+        let unmodelled = control.unmodelled.load(Relaxed);
+        if !Unmodelled::is_known(unmodelled) {
+            return;
+        }
+        observed.unmodelled.fetch_or(unmodelled, Relaxed);
         observed.children.fetch_max(control.children.load(Relaxed), Relaxed);
         observed.named.fetch_or(control.named.load(Relaxed), Relaxed);
     }
@@ -410,9 +432,15 @@ impl Native {
             Waited::Stuck => return Err(Failure::Early("it does not come to main".into())),
             Waited::Over => return Err(Failure::Over),
         }
+        let id = process.id();
         self.process = Some(process);
         match self.shared.control().status.load(Relaxed) {
-            Status::READY => Ok(()),
+            Status::READY => {
+                if let Some(watcher) = &mut self.watcher {
+                    watcher.begin(id, &self.shared);
+                }
+                Ok(())
+            }
             status @ (Status::REFUSED | Status::OTHER_MODE) => {
                 let reason = self.shared.message();
                 self.process = None;
@@ -464,9 +492,17 @@ impl Native {
     /// Lets the process run until it asks, and then gives nothing, or until it is done.
     fn turn(&mut self, plan: &mut Plan<'_>) -> Result<Option<Attempt>, Failure> {
         let Some(process) = self.process.as_mut() else { return Ok(Some(Attempt::Again)) };
-        process.give_turn(&self.shared, &self.limit);
-        let waited =
-            process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Broken(e.to_string()))?;
+        let waited = loop {
+            process.give_turn(&self.shared, &self.limit);
+            let waited =
+                process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Broken(e.to_string()))?;
+            let asks = self.shared.control().status.load(Relaxed) == Status::WATCH;
+            match &mut self.watcher {
+                Some(_) if asks && self.limit.is_over() => break Waited::Over,
+                Some(watcher) if asks && matches!(waited, Waited::Turn) => watcher.tell(process.id(), &self.shared),
+                _ => break waited,
+            }
+        };
         match waited {
             Waited::Turn => {}
             Waited::Ended(status) => {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const TABLES: &str = include_str!("../../../docs/interposed.md");
-const PROGRAMS: [&str; 6] = ["attributes", "descriptors", "process", "signals", "threads", "time"];
+const PROGRAMS: [&str; 8] = ["attributes", "descriptors", "files", "process", "signals", "streams", "threads", "time"];
 
 /// A program of the conformance tests, compiled.
 fn program(name: &str) -> PathBuf {

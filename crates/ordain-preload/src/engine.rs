@@ -338,6 +338,11 @@ fn refuse_what_is_no_deadlock() {
             "threads hand data over by stdio (such as fputs) on a pipe or socket, which cannot be followed; use read and write"
         ));
     }
+    if crate::signals::is_late() {
+        refuse(format_args!(
+            "the last thread that would take the signal of an alarm has ended; block it in all threads before alarm is called"
+        ));
+    }
 }
 
 /// Why a thread has crashed: see [`crash`].
@@ -721,6 +726,7 @@ impl Engine {
         if from == next {
             return;
         }
+        crate::watch::switched();
         self.enter(next);
         let (save, to, fs) = (&raw mut self.slots[from].stack, self.slots[next].stack, self.slots[next].fs);
         // SAFETY: both contexts were saved by `switch` or `park`, and the carrier owns both stacks.

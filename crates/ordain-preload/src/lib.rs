@@ -49,6 +49,7 @@ mod time;
 mod trap;
 mod unmodelled;
 mod vdso;
+mod watch;
 
 #[global_allocator]
 static HEAP: heap::Heap = heap::Heap::new();

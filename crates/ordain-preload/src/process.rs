@@ -9,7 +9,7 @@ use crate::sys::{self, call};
 use crate::threads::{self, Slot};
 use crate::{
     attributes, children, descriptors, dispatch, files, handles, inherited, kernel, outliving, random, server, signals,
-    spin, streams, time, trap, vdso,
+    spin, streams, time, trap, vdso, watch,
 };
 use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::Ordering::Relaxed;
@@ -270,6 +270,7 @@ fn prepare_heap() {
 pub fn run_once() -> ! {
     spin::start();
     engine().begin();
+    watch::begin();
     run_program()
 }
 

@@ -12,6 +12,7 @@ use crate::signals;
 use crate::sys::{self, call};
 use crate::trap;
 use crate::unmodelled::{self, Unmodelled};
+use crate::watch;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{REG_EFL, REG_RIP, REG_RSP};
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
@@ -87,6 +88,7 @@ pub unsafe extern "C" fn on_tick(_signal: i32, _info: *mut libc::siginfo_t, cont
     }
     // SAFETY: the kernel's argument.
     let context = unsafe { &mut *context };
+    watch::put_back(context);
     let rip = context.uc_mcontext.gregs[REG_RIP as usize] as u64;
     let inside = trap::is_own(rip);
     if control().hang.swap(0, Relaxed) != 0 {

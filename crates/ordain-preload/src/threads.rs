@@ -25,6 +25,8 @@ use ordain_wire::Mode;
 pub enum State {
     /// Has no thread.
     Free,
+    /// A thread is about to be made, which will live there.
+    Reserved,
     /// Its thread lives.
     Running,
     /// Its thread has ended, and nobody has joined it.
@@ -374,8 +376,8 @@ unsafe fn spawn_with(
     let inherited = e.slots[e.current].mask;
     let slot = &mut e.slots[number];
     slot.thread = child;
-    // The slot must not be taken while the step waits.
-    slot.state = State::Running;
+    // It must not be taken while the step waits.
+    slot.state = State::Reserved;
     (slot.start, slot.argument, slot.result) = (Some(start), argument, core::ptr::null_mut());
     slot.detached = detached;
     slot.registers = [start as usize as u64 + 1, (&raw const BOTTOM) as u64, 0, 0, 0, 0, 0, 0];
@@ -386,7 +388,9 @@ unsafe fn spawn_with(
     // SAFETY: the program wants to know.
     unsafe { *out = handle };
     engine::step_now(Operation::Spawn { child });
+    engine().slots[number].state = State::Running;
     engine().unjoined += 1;
+    crate::watch::spawned(child);
     if let Some(mask) = mask {
         signals::tell_mask_of(child, mask);
     }
@@ -436,6 +440,7 @@ pub unsafe fn join_with(thread: libc::pthread_t, result: *mut *mut c_void, wait:
         return if wait == Wait::Try { EBUSY } else { ETIMEDOUT };
     }
     engine().unjoined = engine().unjoined.saturating_sub(1);
+    crate::watch::joined(target);
     let slot = &mut engine().slots[number];
     if !result.is_null() {
         // SAFETY: the program wants to know.

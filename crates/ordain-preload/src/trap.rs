@@ -9,6 +9,7 @@ use crate::process;
 use crate::signals;
 use crate::spin;
 use crate::sys::{self, call};
+use crate::watch;
 use core::ffi::{c_int, c_void};
 use ordain_wire::{Ending, Mode, system_call};
 
@@ -82,8 +83,15 @@ pub fn take_fault_on(signal: c_int, own_stack: bool) {
 }
 
 unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
+    // SAFETY: the kernel's arguments.
+    let code = unsafe {
+        watch::put_back(&mut *context);
+        (*info).si_code
+    };
     // SAFETY: the kernel's argument.
-    if signal == libc::SIGTRAP && spin::on_instruction(unsafe { &mut *context }) {
+    let stopped = signal == libc::SIGTRAP && unsafe { watch::on_breakpoint(code, &mut *context) };
+    // SAFETY: the kernel's argument.
+    if stopped || signal == libc::SIGTRAP && spin::on_instruction(unsafe { &mut *context }) {
         return;
     }
     // SAFETY: the kernel's arguments.
@@ -182,8 +190,12 @@ unsafe extern "C" fn on_call(_signal: c_int, info: *mut libc::siginfo_t, context
         let mine =
             active() && engine().slots[engine().current].fs == sys::fs_base() && is_ours(number, &arguments, info);
         let result = if mine {
+            // Which calls come back depends on the mode, so nothing of them may stay in what is told of later steps.
+            let before = engine().slots[engine().current].registers;
             note_registers(registers);
-            process::raw_call(number, arguments)
+            let result = process::raw_call(number, arguments);
+            engine().slots[engine().current].registers = before;
+            result
         } else {
             let [a, b, c, d, e, f] = arguments;
             sys::syscall6(number, a, b, c, d, e, f)

@@ -12,16 +12,18 @@ mod event;
 mod follow;
 mod syscalls;
 mod unmodelled;
+mod watch;
 
 pub use control::{
     CLASSES_OFFSET, Control, Ending, FRAGMENT_OFFSET, FRAGMENT_SIZE, INPUTS_OFFSET, INPUTS_SIZE, Job, LOG_OFFSET,
     LOG_SIZE, MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET,
-    Policy, Recognise, SHARED_SIZE, Status, ThreadRecord, Turn, VERSION,
+    Policy, Recognise, SHARED_SIZE, SITES_OFFSET, Status, ThreadRecord, Turn, VERSION,
 };
 pub use event::{Departure, Event, Known, Log, Piece};
 pub use follow::{Contradiction, Follower, Lead};
 pub use syscalls::{Class, SYSTEM_CALLS, system_call};
 pub use unmodelled::Unmodelled;
+pub use watch::{MOST_SITES, MOST_SPANS, NO_REGISTER, SLOT, Trouble, Watch, WatchSite, WatchSpan};
 
 /// The descriptor under which the program finds the shared memory.
 pub const SHARED_FD: i32 = 1000;

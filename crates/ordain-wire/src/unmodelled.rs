@@ -26,11 +26,15 @@ pub enum Unmodelled {
     Unseen,
     /// Other calls of the kernel that wait or carry data and that are not followed.
     Other,
+    /// Threads use atomic instructions on the same memory.
+    Atomics,
+    /// Whether threads use atomic instructions on the same memory could not be seen.
+    Unwatched,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -42,11 +46,18 @@ impl Unmodelled {
         Self::ChildRuns,
         Self::Unseen,
         Self::Other,
+        Self::Atomics,
+        Self::Unwatched,
     ];
 
     /// Its bit.
     pub fn bit(self) -> u64 {
         1 << self as u32
+    }
+
+    /// Whether these bits mean anything.
+    pub fn is_known(bits: u64) -> bool {
+        bits >> Self::ALL.len() == 0
     }
 
     /// Those whose bits are set.
@@ -69,6 +80,10 @@ impl Unmodelled {
             Self::Unseen => "may use files by stdio, which this kernel cannot show (syscall user dispatch, Linux 5.11)",
             Self::Other => {
                 "use calls between threads that Ordain does not follow (splice, tee, vmsplice, sendfile, recvmmsg, sendmmsg)"
+            }
+            Self::Atomics => "use atomic instructions on the same memory",
+            Self::Unwatched => {
+                "may use atomic instructions on the same memory, for which not all code could be watched"
             }
         }
     }

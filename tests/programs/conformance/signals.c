@@ -130,12 +130,25 @@ static void alarms(void) {
     HOLDS(old.it_value.tv_sec >= 99);
     SHOW(getitimer(ITIMER_REAL, &old));
     line("%ld %ld", (long)old.it_value.tv_sec, (long)old.it_value.tv_usec);
+    // A timer may ring at any moment: before a wait begins it must be blocked, or ring again.
     signal(SIGALRM, handle);
+    sigset_t blocked, unblocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGALRM);
+    sigprocmask(SIG_BLOCK, &blocked, &unblocked);
     int before = handled;
     timer.it_value.tv_usec = 1000;
     setitimer(ITIMER_REAL, &timer, NULL);
-    SHOW(pause());
+    SHOW(sigsuspend(&unblocked));
     SHOW(handled - before);
+    sigprocmask(SIG_SETMASK, &unblocked, NULL);
+    before = handled;
+    timer.it_interval.tv_usec = 1000;
+    setitimer(ITIMER_REAL, &timer, NULL);
+    SHOW(pause());
+    HOLDS(handled - before >= SIGALRM && (handled - before) % SIGALRM == 0);
+    timer.it_value.tv_usec = 0;
+    setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 static void stacks_and_jumps(void) {
@@ -153,6 +166,10 @@ static void stacks_and_jumps(void) {
     signal(SIGUSR2, leave);
     int jumped = sigsetjmp(place, 1);
     if (!jumped) raise(SIGUSR2);
+    line("%d", jumped);
+    signal(SIGABRT, leave);
+    jumped = sigsetjmp(place, 1);
+    if (!jumped) abort();
     line("%d", jumped);
     static jmp_buf plain;
     static volatile int times;

@@ -1,6 +1,7 @@
 //! Portfolio: optimal search and sampling by turns, so that one stuck strategy cannot blind the search.
 //!
-//! Every second execution is the optimal search's; the others go round the samplers. It ends when the optimal search does.
+//! At first every second execution is a sample, drawn by one sampler after the other; what is found by sampling at all is mostly found
+//! then. Later only every tenth is, so that the optimal search gets to its end, which is the end of the portfolio too.
 
 use super::{Mixed, Optimal};
 use crate::estimate::Path;
@@ -11,6 +12,11 @@ use crate::plan::Plan;
 use crate::search::{Coverage, Strategy};
 use alloc::vec::Vec;
 use ordain_model::{Execution, Transition};
+
+/// So many executions are made by turns.
+const BEGINNING: u64 = 10_000;
+/// After that, every so-and-so-many-th is a sample.
+const LATER: u64 = 10;
 
 /// Optimal search interleaved with sampling.
 pub struct Portfolio {
@@ -27,9 +33,18 @@ impl Portfolio {
         Self { optimal: Optimal::default(), samplers: Mixed::new(seed), seed, turn: 0 }
     }
 
-    /// The optimal search has every second turn.
+    /// How many of so many executions were samples, at most, if that many workers made them.
+    pub fn samples(executions: u64, workers: u64) -> u64 {
+        let workers = workers.max(1);
+        let each = executions.div_ceil(workers);
+        let later = each.saturating_sub(BEGINNING);
+        let samples = each.min(BEGINNING) / 2 + later / LATER;
+        samples.saturating_mul(workers).min(executions / 2)
+    }
+
     fn current(&mut self) -> &mut dyn Strategy {
-        if self.turn.is_multiple_of(2) { &mut self.optimal } else { &mut self.samplers }
+        let searches = if self.turn < BEGINNING { self.turn.is_multiple_of(2) } else { self.turn % LATER != LATER - 1 };
+        if searches { &mut self.optimal } else { &mut self.samplers }
     }
 }
 
@@ -86,8 +101,33 @@ impl Divisible for Portfolio {
     fn go_on_after(&mut self, executions: u64) {
         // Samples that were drawn before are not drawn again.
         let optimal = core::mem::take(&mut self.optimal);
-        let samples = executions / 2;
+        let samples = Self::samples(executions, 1);
         let seed = self.seed.wrapping_add(samples.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         *self = Self { optimal, samplers: Mixed::new(seed).after(samples), seed: self.seed, turn: executions };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_counted_as_they_are_drawn() {
+        let mut portfolio = Portfolio::new(0);
+        let mut samples = 0;
+        for executions in 0..3 * BEGINNING {
+            assert_eq!(Portfolio::samples(executions, 1), samples, "of {executions}");
+            portfolio.turn = executions;
+            let current: *const dyn Strategy = portfolio.current();
+            samples += u64::from(!core::ptr::addr_eq(current, &raw const portfolio.optimal));
+        }
+    }
+
+    #[test]
+    fn several_workers_draw_at_most_as_many_as_is_said() {
+        for (first, second) in [(10_000, 10_000), (30_000, 500), (7, 90_000), (0, 1)] {
+            let drawn = Portfolio::samples(first, 1) + Portfolio::samples(second, 1);
+            assert!(drawn <= Portfolio::samples(first + second, 2), "{first} and {second}");
+        }
     }
 }

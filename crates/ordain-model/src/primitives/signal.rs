@@ -168,6 +168,8 @@ pub(super) fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &im
         Operation::TakeSignal { signals, set, .. } => {
             if view.word(fixed.come(thread)) & set != 0 {
                 push(out, Access::write(fixed.come(thread)));
+                // Had it been ignored meanwhile, it would be gone.
+                push(out, Access::read(ignored(signals)));
             } else {
                 push(out, super::read_or_write(signals, view.word(signals) & set != 0));
             }

@@ -20,7 +20,7 @@ pub(super) const LEAST: u64 = 1000;
 /// More are drawn in this part of the time that the search took.
 const SHARE: u32 = 10;
 /// Samples are not those that a portfolio has drawn with the same seed.
-const SEED: u64 = 0x6372_6f73_735f_6368;
+pub(super) const SEED: u64 = 0x6372_6f73_735f_6368;
 /// How often a lost process is started again.
 const ATTEMPTS: u32 = 3;
 

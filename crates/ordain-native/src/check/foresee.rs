@@ -6,7 +6,7 @@ use crate::finding::{self, Noticed};
 use crate::limit::Limit;
 use crate::target::{Allowance, Search, Wanted};
 use ordain_explore::estimate::{Effort, Forecast};
-use ordain_explore::strategy::Kind as StrategyKind;
+use ordain_explore::strategy::{Kind as StrategyKind, Portfolio};
 use ordain_explore::{Strategy, Summary};
 use ordain_report::Estimate;
 use std::ops::ControlFlow;
@@ -97,9 +97,14 @@ impl Run<'_> {
         self.classes.clear();
     }
 
-    /// How many executions were of the search itself: every second one of a portfolio is a sample.
+    /// How many executions were of the search itself, and not samples of a portfolio.
     pub(super) fn searched(&self, total: &Summary) -> u64 {
+        total.executions - self.samples(total)
+    }
+
+    /// How many executions were samples of a portfolio.
+    pub(super) fn samples(&self, total: &Summary) -> u64 {
         let samples = self.kind() == StrategyKind::Portfolio;
-        if samples { total.executions.div_ceil(2) } else { total.executions }
+        if samples { Portfolio::samples(total.executions, self.workers as u64) } else { 0 }
     }
 }

@@ -65,6 +65,8 @@ pub(super) struct Run<'a> {
     pub(super) classes: Classes,
     /// Samples by which they were cross-checked.
     pub(super) cross_checked: u64,
+    /// What was seen of atomic instructions, if anything.
+    pub(super) atomics: Option<String>,
     /// How the search is divided.
     pub(super) division: Option<Division>,
     pub(super) labour: Labour,
@@ -112,6 +114,7 @@ impl<'a> Run<'a> {
             discarded: 0,
             classes: Classes::default(),
             cross_checked: 0,
+            atomics: None,
             division: None,
             labour: Labour::default(),
             resumable: false,
@@ -228,7 +231,11 @@ impl<'a> Run<'a> {
             Some(departed) => departed,
             None if self.is_to_be_cross_checked(&summary, coverage) => {
                 match self.cross_check(begin.elapsed(), &summary)? {
-                    CrossCheck::Held => return Ok((summary, coverage, None)),
+                    CrossCheck::Held => match self.watch(&summary)? {
+                        CrossCheck::Held => return Ok((summary, coverage, None)),
+                        CrossCheck::Unfinished => return Ok((summary, None, None)),
+                        CrossCheck::Retracted(why) => why,
+                    },
                     CrossCheck::Unfinished => return Ok((summary, None, None)),
                     CrossCheck::Retracted(why) => why,
                 }

@@ -66,8 +66,11 @@ impl Run<'_> {
             Verdict::NoFinding => match self.estimate {
                 Some(estimate) => {
                     let of_them = match self.kind() {
-                        StrategyKind::Portfolio if departed.is_none() => ", every second a sample",
-                        _ => "",
+                        StrategyKind::Portfolio if departed.is_none() => {
+                            let about = if self.workers > 1 { "about " } else { "" };
+                            format!(", {about}{} of them samples", self.samples(&summary))
+                        }
+                        _ => String::new(),
                     };
                     format!("nothing was found in {executions}{of_them}; {} explored", estimate.in_words(self.things()))
                 }
@@ -93,6 +96,12 @@ impl Run<'_> {
             ));
         }
         for what in Unmodelled::of(self.native.unmodelled()) {
+            if matches!(what, Unmodelled::Atomics | Unmodelled::Unwatched)
+                && let Some(note) = self.atomics.take()
+            {
+                self.notes.push(note);
+                continue;
+            }
             self.notes
                 .push(format!("threads {}: the order of that is not explored, so nothing is verified", what.text()));
         }

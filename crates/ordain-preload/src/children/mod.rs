@@ -18,7 +18,7 @@ use crate::handles::{self, add_child, next_child, shown_process};
 use crate::real::call_real;
 use crate::sys::{self, call};
 use crate::unmodelled::{self, Unmodelled};
-use crate::{descriptors, objects, signals, sync, time, trap};
+use crate::{descriptors, objects, signals, sync, time, trap, watch};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_wire::Mode;
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn fork_process() -> c_int {
     // SAFETY: handlers of the program, and the C library's fork.
     unsafe {
         handlers::run_before();
-        if active() && engine().arbiter.alive().len() > 1 {
+        if active() && !engine().is_alone() {
             locks::look_at_all();
         }
         let child = make_child();
@@ -201,8 +201,10 @@ unsafe fn make_child() -> c_int {
             engine::set_active(false);
             descriptors::share();
         }
+        watch::pause();
         let child = undisturbed(|| call_real!(fork()));
         if child == 0 {
+            watch::stop();
             lent.into_iter().for_each(objects::Lent::keep);
             handles::become_child(shown);
             call!(sys::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -213,6 +215,7 @@ unsafe fn make_child() -> c_int {
             }
             return 0;
         }
+        watch::go_on();
         lent.into_iter().for_each(objects::Lent::take_back);
         engine::set_active(was);
         if child < 0 {

@@ -82,6 +82,7 @@ pub(super) fn set_action(number: c_int, action: Action) {
         signals().pending.retain(|s| s.number != number);
         engine().slots.iter_mut().for_each(|slot| slot.come.retain(|s| s.number != number));
     }
+    super::timers::look_again();
 }
 
 /// What the kernel does when a handler is about to run.

@@ -16,7 +16,7 @@ pub use calls::{raw_kill, send_to};
 pub use child::{child_ended, expect_child};
 pub use faults::{abort, take_fault};
 pub use handlers::{breaks, has_broken, take};
-pub use timers::is_armed;
+pub use timers::{is_armed, is_late};
 
 use crate::engine::{self, engine, step};
 use crate::handles::VIRTUAL_PROCESS;
@@ -416,6 +416,7 @@ fn change_mask(mask: u64) {
         tell_left();
         tell_pending();
     }
+    timers::look_again();
 }
 
 /// Gives the running thread another mask.

@@ -1,9 +1,9 @@
 //! Alarms and interval timers. Time is virtual, so a timer may ring at any moment: each is a thread of the model that sleeps and then sends
 //! the signal, and its step may come anywhere. It is ended by disarming it.
 
-use super::{Signal, To, calls::SI_KERNEL, engine, send_if, signals};
-use crate::engine::step;
-use crate::threads;
+use super::{Signal, To, bit, calls::SI_KERNEL, send_if, signals};
+use crate::engine::{self, engine, step};
+use crate::threads::{self, Slot, State};
 use crate::time;
 use alloc::vec::Vec;
 use core::ffi::c_void;
@@ -16,6 +16,8 @@ pub(super) struct Timer {
     set: Option<(u64, u64)>,
     /// All settings of this execution: who sleeps for an older one than the last ends.
     settings: Vec<(u64, u64)>,
+    /// It would have ended the program when it wanted to ring.
+    held_back: bool,
 }
 
 /// Orders what follows with the timer's ringing: sending a signal to the process writes that object too.
@@ -32,19 +34,38 @@ pub(super) fn arm(span: u64, interval: u64) -> (u64, u64) {
     let timer = &mut signals().timer;
     timer.settings.push(setting);
     timer.set = (span != 0).then_some(setting);
+    timer.held_back = false;
     if span != 0 {
-        let argument = timer.settings.len() as *mut c_void;
-        // SAFETY: a function of our own, which takes a number.
-        if unsafe { threads::spawn_hidden(ring, argument) } != 0 {
-            engine::refuse(format_args!("there is no memory for the timer of an alarm"));
-        }
+        start();
     }
     old
 }
 
-/// Whether the timer is set.
+/// Starts the thread of the last setting.
+fn start() {
+    let argument = signals().timer.settings.len() as *mut c_void;
+    // SAFETY: a function of our own, which takes a number.
+    if unsafe { threads::spawn_hidden(ring, argument) } != 0 {
+        engine::refuse(format_args!("there is no memory for the timer of an alarm"));
+    }
+}
+
+/// Masks or actions have changed: a timer that was held back may ring now.
+pub(super) fn look_again() {
+    if is_late() {
+        signals().timer.held_back = false;
+        start();
+    }
+}
+
+/// Whether the timer is set, and may ring.
 pub fn is_armed() -> bool {
-    signals().timer.set.is_some()
+    signals().timer.set.is_some() && !would_end()
+}
+
+/// Whether a timer was held back that would not end the program any more.
+pub fn is_late() -> bool {
+    signals().timer.held_back && !would_end()
 }
 
 /// Begins an execution: no timer is set.
@@ -69,20 +90,30 @@ unsafe extern "C" fn ring(setting: *mut c_void) -> *mut c_void {
         step(Operation::Sleep);
         time::advance(span);
         let signal = Signal::new(libc::SIGALRM, SI_KERNEL, 0);
-        if !send_if(signal, To::Process, || rings(setting as usize, when, interval)) || interval == 0 {
+        if !send_if(signal, To::Process, || rings(setting as usize, when, interval, span)) || interval == 0 {
             return core::ptr::null_mut();
         }
         when = when.saturating_add(interval);
     }
 }
 
-/// Whether the timer with this setting rings now. One that would end the program does not: it is there in case that the program hangs,
-/// which is found without it.
-fn rings(setting: usize, when: u64, interval: u64) -> bool {
-    let timer = &mut signals().timer;
-    if timer.settings.len() != setting {
+/// Whether the timer with this setting rings now, after `span`. One that would end the program does not, and is put off: it is there in
+/// case that the program hangs, which is found without it.
+fn rings(setting: usize, when: u64, interval: u64, span: u64) -> bool {
+    if signals().timer.settings.len() != setting {
         return false;
     }
-    timer.set = (interval != 0).then_some((when.saturating_add(interval), interval));
-    signals().actions[libc::SIGALRM as usize].handler != libc::SIG_DFL
+    signals().timer.held_back = would_end();
+    if signals().timer.held_back {
+        signals().timer.set = Some((time::now().saturating_add(span), interval));
+        return false;
+    }
+    signals().timer.set = (interval != 0).then_some((when.saturating_add(interval), interval));
+    true
+}
+
+/// Whether the timer's signal would end the program now. Not if all threads block it: then one may wait for it.
+fn would_end() -> bool {
+    let takes = |slot: &Slot| slot.state == State::Running && slot.mask & bit(libc::SIGALRM) == 0;
+    signals().actions[libc::SIGALRM as usize].handler == libc::SIG_DFL && engine().slots.iter().any(|s| takes(s))
 }

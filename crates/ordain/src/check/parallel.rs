@@ -12,7 +12,7 @@ use ordain_explore::frontier::{
     Accepted, Controller, Divisible, Done, Drive, Explored, Hire, Order, Pace, Signals, Worker, drive,
     explore_connected,
 };
-use ordain_explore::strategy::{Chunk, Deal, InOrder, Kind, Optimal};
+use ordain_explore::strategy::{Chunk, Deal, InOrder, Kind, Optimal, Portfolio};
 use ordain_explore::{Planned, Strategy as _, Summary, Target, search};
 use ordain_model::Transition;
 use ordain_report::Estimate;
@@ -458,8 +458,9 @@ impl Run<'_> {
         let end = Instant::now() + MOMENT;
         let is_over = || Instant::now() >= end;
         let effort = Effort::at_the_end(total.executions, total.steps).until(&is_over);
-        // Every second execution of a portfolio is a sample.
-        let done = if self.strategy == Kind::Portfolio { total.executions.div_ceil(2) } else { total.executions };
+        let samples = self.strategy == Kind::Portfolio;
+        let samples = if samples { Portfolio::samples(total.executions, report.workers as u64) } else { 0 };
+        let done = total.executions - samples;
         if let Some(e) = forecast_from_the_beginning(&mut Foresight::default(), &mut watch, effort) {
             report.estimate = Some(Estimate::from_ln(e.ln, e.low, e.high, e.done).with_done(done));
         }
