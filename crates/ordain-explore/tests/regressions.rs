@@ -314,14 +314,8 @@ fn threads_that_spawn_threads() {
 #[test]
 fn threads_that_give_up_shares_have_a_class_each() {
     for threads in 2..=5 {
-        let program = Program::new(vec![vec![I::DropShare(0, true)]; threads]);
+        let program = Program::new(vec![vec![I::DropShare(0)]; threads]);
         let summary = count(&program, &mut Optimal::default());
         assert_eq!((summary.executions, summary.blocked), (threads as u64, 0));
     }
-}
-
-#[test]
-fn a_share_that_nobody_observes_may_leave_another_one_the_last() {
-    agree(&threads(vec![vec![I::DropShare(0, false)], vec![I::DropShare(0, true)]]));
-    agree(&threads(vec![vec![I::DropShare(1, true)], vec![I::DropShare(1, false)], vec![I::DropShare(1, true)]]));
 }

@@ -342,8 +342,6 @@ pub enum Operation {
         count: ObjectId,
         /// Whether it kept nothing alive.
         weak: bool,
-        /// Whether something depends on whose share is the last.
-        observes: bool,
     },
 
     /// Sleeps. Time is virtual: it takes no time and orders nothing.

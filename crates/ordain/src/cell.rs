@@ -50,7 +50,8 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*const T) -> R,
     {
-        let _access = self.object.active().then(|| rt::begin_access(self.id(), false));
+        // Not in a closure, which would be the caller then.
+        let _access = if self.object.active() { Some(rt::begin_access(self.id(), false)) } else { None };
         f(self.inner.get())
     }
 
@@ -62,7 +63,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*mut T) -> R,
     {
-        let _access = self.object.active().then(|| rt::begin_access(self.id(), true));
+        let _access = if self.object.active() { Some(rt::begin_access(self.id(), true)) } else { None };
         f(self.inner.get())
     }
 

@@ -471,10 +471,8 @@ impl Run<'_> {
         (report.threads, report.depth) = (total.threads, total.depth);
         report.elapsed = elapsed(&conductor);
         let explored = total.exhausted && strategy.coverage() == Coverage::Everything;
-        let blind_spot = self.executor.sight().blind_spot().filter(|_| explored);
-        let caveat = blind_spot.or(self.executor.sight().caveat());
-        report.trouble = report.trouble.take().or(caveat.map(str::to_owned));
-        let verified = explored && blind_spot.is_none();
+        report.blind_spot = self.executor.sight().blind_spot();
+        let verified = explored && report.blind_spot.is_none();
         report.bound_reached = total.exhausted && strategy.coverage() == Coverage::Bound;
         report.verdict = if !report.findings.is_empty() {
             Verdict::Finding
@@ -562,6 +560,7 @@ impl Run<'_> {
             bound_reached: false,
             estimate: None,
             trouble: None,
+            blind_spot: None,
             options: self.check.options,
         }
     }

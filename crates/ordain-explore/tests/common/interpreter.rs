@@ -264,13 +264,11 @@ impl Interpreter {
                 (I::UpdateSpin(x), _) => Some(Operation::Update { cell: o.cells[x], order: ORDER }),
                 (I::LateSpin(x), 0) => Some(Operation::Load { cell: o.cells[x], order: ORDER }),
                 (I::LateSpin(_), _) => Some(Operation::Yield),
-                (I::ShareSpin(n) | I::AddShare(n) | I::DropShare(n, _), _) if local.shares[n] == 0 => None,
+                (I::ShareSpin(n) | I::AddShare(n) | I::DropShare(n), _) if local.shares[n] == 0 => None,
                 (I::ShareSpin(n), 0) => Some(Operation::Count { count: o.counts[n], observes: true }),
                 (I::ShareSpin(_), _) => Some(Operation::Yield),
                 (I::AddShare(n), _) => Some(Operation::AddShare { count: o.counts[n], weak: false }),
-                (I::DropShare(n, observes), _) => {
-                    Some(Operation::DropShare { count: o.counts[n], weak: false, observes })
-                }
+                (I::DropShare(n), _) => Some(Operation::DropShare { count: o.counts[n], weak: false }),
                 (I::FutexWait(x, expected, _), 0) => {
                     Some(Operation::FutexWait { cell: o.cells[x], queue: o.futexes[x], expected })
                 }
@@ -522,11 +520,9 @@ impl Interpreter {
                 return;
             }
             (I::AddShare(n), _) => local.shares[n] += 1,
-            (I::DropShare(n, observes), _) => {
+            (I::DropShare(n), _) => {
                 local.shares[n] -= 1;
-                if observes {
-                    local.last = u64::from(self.arbiter.value(o.counts[n]) == 0);
-                }
+                local.last = u64::from(self.arbiter.value(o.counts[n]) == 0);
             }
             (I::BareSpin(x), _) => {
                 local.last = self.arbiter.value(o.cells[x]);

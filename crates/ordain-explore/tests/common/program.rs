@@ -84,8 +84,8 @@ pub enum I {
     ShareSpin(usize),
     /// One more share in count `.0`, if the thread has one.
     AddShare(usize),
-    /// Gives up a share in count `.0`, if the thread has one. `.1`: whether it matters whose is the last.
-    DropShare(usize, bool),
+    /// Gives up a share in count `.0`, if the thread has one, and learns whether it was the last.
+    DropShare(usize),
     /// Makes signal `.0` pending.
     Raise(usize),
     /// Waits for signal `.0` and takes it.

@@ -242,14 +242,13 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             7 => I::Sleep,
             _ => I::TakeSignal(1 + dice.below(3) as u64, any),
         }),
-        Topic::Share => out.push(match dice.below(10) {
+        Topic::Share => out.push(match dice.below(9) {
             0 => I::AddShare(two),
             1 => I::Count(two, true),
             2 => I::Store(cell, 1),
             3 => I::ShareSpin(two),
-            4 => I::DropShare(two, false),
-            5 => I::SkipIfOdd(1),
-            _ => I::DropShare(two, true),
+            4 => I::SkipIfOdd(1),
+            _ => I::DropShare(two),
         }),
         // What comes of a step decides whether the thread crashes.
         Topic::Crash => {

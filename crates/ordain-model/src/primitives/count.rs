@@ -17,10 +17,8 @@ fn share(weak: bool) -> u64 {
 
 pub(super) fn footprint(op: &Operation, view: &impl View, out: &mut Footprint) {
     match *op {
-        Operation::DropShare { count, weak: false, observes } => {
-            let left = (view.word(count) & STRONG).saturating_sub(1);
-            // One that nobody observes orders nothing, but may leave another one the last.
-            out.push(Access::give_up(count, if observes { left } else { left.max(1) }));
+        Operation::DropShare { count, weak: false } => {
+            out.push(Access::give_up(count, (view.word(count) & STRONG).saturating_sub(1)));
         }
         Operation::AddShare { count, .. } | Operation::DropShare { count, .. } => out.push(Access::read(count)),
         _ => {}

@@ -247,7 +247,7 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         }
         Operation::Start | Operation::Look | Operation::Sleep | Operation::Yield | Operation::Count { .. } => done,
         Operation::AddShare { count, weak } => (count::add(count, weak, state), None),
-        Operation::DropShare { count, weak, .. } => (count::give_up(count, weak, state), None),
+        Operation::DropShare { count, weak } => (count::give_up(count, weak, state), None),
         Operation::Exit => {
             signal::exit(thread, state);
             thread::exit(thread, state)

@@ -319,9 +319,8 @@ impl Run<'_> {
         (report.executions, report.blocked, report.steps) = (total.executions, total.blocked, total.steps);
         (report.threads, report.depth) = (total.threads, total.depth);
         let explored = total.exhausted && !strategy.samples();
-        let blind_spot = self.executor.sight().blind_spot().filter(|_| explored);
-        report.trouble = blind_spot.or(self.executor.sight().caveat()).map(str::to_owned);
-        let verified = explored && blind_spot.is_none();
+        report.blind_spot = self.executor.sight().blind_spot();
+        let verified = explored && report.blind_spot.is_none();
         if explored {
             report.estimate = Some(Estimate::exact(total.executions));
         } else if report.findings.is_empty() && !strategy.samples() {

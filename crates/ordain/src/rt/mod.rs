@@ -2,8 +2,8 @@
 //!
 //! A thread that announces an operation decides itself, by the plan, who moves next; only if that is another thread does it
 //! give way to the executor, which resumes the other one. So a step of the thread that is running costs no switch.
-//! `executor` runs executions, `object` names objects, `panics` catches what panics say, `sight` knows what a check does not see, `strangers` knows of threads that are none of the check's, `watchdog` notices calls that
-//! block for real.
+//! `executor` runs executions, `object` names objects, `panics` catches what panics say, `sight` knows what a check does not
+//! see, `strangers` knows of threads that are none of the check's, `watchdog` notices calls that block for real.
 
 mod executor;
 mod object;
@@ -185,11 +185,6 @@ pub(crate) fn spawn(
     body: Box<dyn FnOnce()>,
 ) -> ThreadId {
     executor::spawn(name, stack_size, borrows, body, site())
-}
-
-/// Says that a thread is given something that it may share with others. Only when `active()`.
-pub(crate) fn note_given() {
-    with(|rt| rt.sight.given.store(true, std::sync::atomic::Ordering::Relaxed));
 }
 
 /// The name given to a modelled thread by its Builder, if any.

@@ -1,7 +1,7 @@
 //! What a check does not see of its program.
 //!
-//! Only what threads do to objects of Ordain is explored. If threads have something in common and use no such object together, they can
-//! only work on it through types of std or of another library, and exploring shows nothing.
+//! Only what threads do to objects of Ordain is explored. If no two threads use such an object together, either they share nothing or they
+//! share it through types of std or of another library. Exploring shows nothing of the latter, and nothing tells the two apart.
 
 use ordain_model::{Access, Execution, Operation};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub(crate) struct Sight {
     /// A thread that is none of the check's used an object of the check.
     pub(super) strangers: AtomicBool,
-    /// A thread was given something that it may share with others.
-    pub(super) given: AtomicBool,
+    /// There was more than one thread.
+    spawned: AtomicBool,
     /// Two threads used an object together.
     together: AtomicBool,
 }
@@ -20,7 +20,11 @@ pub(crate) struct Sight {
 impl Sight {
     /// Looks at an execution.
     pub(super) fn look(&self, execution: &Execution) {
-        if !self.together.load(Relaxed) && self.given.load(Relaxed) && uses_together(execution) {
+        if self.together.load(Relaxed) || execution.spawned_by.len() < 2 {
+            return;
+        }
+        self.spawned.store(true, Relaxed);
+        if uses_together(execution) {
             self.together.store(true, Relaxed);
         }
     }
@@ -29,18 +33,12 @@ impl Sight {
     pub(crate) fn blind_spot(&self) -> Option<&'static str> {
         if self.strangers.load(Relaxed) {
             return Some(
-                "not verified: a thread that is none of the check's (std::thread, or a pool started elsewhere) used an object of the \
-                 check, and what it did was not explored; start it with ordain::thread",
+                "a thread that is none of the check's (std::thread, or a pool started elsewhere) used an object of the check, and \
+                 what it did was not explored; start it with ordain::thread",
             );
         }
-        None
-    }
-
-    /// What the verdict must say about what threads share.
-    pub(crate) fn caveat(&self) -> Option<&'static str> {
-        (self.given.load(Relaxed) && !self.together.load(Relaxed)).then_some(
-            "the threads share nothing that Ordain sees; what they share by types of std or of another library (Mutex, \
-             atomics, channels) was not explored: use those of ordain::sync",
+        (self.spawned.load(Relaxed) && !self.together.load(Relaxed)).then_some(
+            "no two threads touched the same object that Ordain sees (std's locks and atomics are not seen; use ordain::sync)",
         )
     }
 }

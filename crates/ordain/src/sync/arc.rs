@@ -34,14 +34,12 @@ struct Share {
     count: Option<Real<Count>>,
     /// Whether it keeps nothing alive.
     weak: bool,
-    /// Whether the end of the share can be seen: whether something runs when it was the last.
-    observed: bool,
 }
 
 impl Share {
-    fn first(observed: bool) -> Self {
+    fn first() -> Self {
         let count = Count { object: Object::new(ObjectKind::Count, 1), word: AtomicU64::new(1) };
-        Self { count: Some(Real::new(count)), weak: false, observed }
+        Self { count: Some(Real::new(count)), weak: false }
     }
 
     fn size(&self) -> u64 {
@@ -52,7 +50,7 @@ impl Share {
     #[track_caller]
     fn step(&self, op: impl FnOnce(ObjectId) -> Operation) {
         if let Some(count) = &self.count
-            && rt::active()
+            && count.object.active()
         {
             rt::step(op(count.id()));
         }
@@ -66,14 +64,14 @@ impl Share {
 
     /// Another share in the same count.
     #[track_caller]
-    fn another(&self, weak: bool, observed: bool) -> Self {
+    fn another(&self, weak: bool) -> Self {
         self.step(|count| Operation::AddShare { count, weak });
-        self.silently(weak, observed)
+        self.silently(weak)
     }
 
     /// Another share in the same count, which the caller has made a step for.
-    fn silently(&self, weak: bool, observed: bool) -> Self {
-        let share = Self { count: self.count.clone(), weak, observed };
+    fn silently(&self, weak: bool) -> Self {
+        let share = Self { count: self.count.clone(), weak };
         if let Some(count) = &self.count {
             count.word.fetch_add(share.size(), Relaxed);
             count.tell();
@@ -83,9 +81,9 @@ impl Share {
 
     /// Makes the step that gives the share up.
     #[track_caller]
-    fn give_up(&self, observes: bool) {
+    fn give_up(&self) {
         let weak = self.weak;
-        self.step(|count| Operation::DropShare { count, weak, observes });
+        self.step(|count| Operation::DropShare { count, weak });
     }
 
     /// Gives the share up without a step.
@@ -117,8 +115,7 @@ impl Count {
 impl Drop for Share {
     #[track_caller]
     fn drop(&mut self) {
-        // Another thread may look whether its share is the last (`into_inner`).
-        self.give_up(true);
+        self.give_up();
         self.end();
     }
 }
@@ -147,9 +144,9 @@ impl<T> Arc<T> {
 
     /// Puts a value that contains a pointer to itself under shared ownership.
     pub fn new_cyclic<F: FnOnce(&Weak<T>) -> T>(data_fn: F) -> Self {
-        let share = Share::first(std::mem::needs_drop::<T>());
+        let share = Share::first();
         let value = Real::new_cyclic(|weak| {
-            let weak = Weak { share: share.silently(true, false), value: weak.clone() };
+            let weak = Weak { share: share.silently(true), value: weak.clone() };
             let value = data_fn(&weak);
             weak.share.forget();
             value
@@ -173,7 +170,7 @@ impl<T> Arc<T> {
     /// Drops this reference and gives the value if it was the last.
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
-        this.share.give_up(true);
+        this.share.give_up();
         this.share.forget();
         Real::into_inner(this.value)
     }
@@ -190,7 +187,7 @@ impl<T> Arc<T> {
 
 impl<T: ?Sized> Arc<T> {
     fn wrap(value: Real<T>) -> Self {
-        Self { share: Share::first(std::mem::needs_drop::<T>()), value }
+        Self { share: Share::first(), value }
     }
 
     /// Where the value is.
@@ -220,7 +217,7 @@ impl<T: ?Sized> Arc<T> {
     /// A weak reference to the value.
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
-        let share = this.share.another(true, false);
+        let share = this.share.another(true);
         Weak { share, value: Real::downgrade(&this.value) }
     }
 
@@ -242,7 +239,7 @@ impl<T: Clone> Arc<T> {
         } else if Real::weak_count(&this.value) != 0 {
             // Moves the value away from the weak references, which keep the old count.
             Real::make_mut(&mut this.value);
-            let new = Share::first(this.share.observed);
+            let new = Share::first();
             std::mem::replace(&mut this.share, new).forget();
         }
         Real::get_mut(&mut this.value).expect("ordain: nobody else refers to a value of one's own")
@@ -253,7 +250,7 @@ impl<T> Weak<T> {
     /// A pointer to nothing.
     #[must_use]
     pub fn new() -> Self {
-        Self { share: Share { count: None, weak: true, observed: false }, value: RealWeak::new() }
+        Self { share: Share { count: None, weak: true }, value: RealWeak::new() }
     }
 }
 
@@ -263,7 +260,7 @@ impl<T: ?Sized> Weak<T> {
     pub fn upgrade(&self) -> Option<Arc<T>> {
         self.share.look();
         let value = self.value.upgrade()?;
-        Some(Arc { share: self.share.silently(false, std::mem::needs_drop::<T>()), value })
+        Some(Arc { share: self.share.silently(false), value })
     }
 
     /// How many references keep the value alive.
@@ -290,7 +287,7 @@ impl<T: ?Sized> Weak<T> {
 impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        let share = self.share.another(false, self.share.observed);
+        let share = self.share.another(false);
         Self { share, value: self.value.clone() }
     }
 }
@@ -298,7 +295,7 @@ impl<T: ?Sized> Clone for Arc<T> {
 impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        let share = self.share.another(true, false);
+        let share = self.share.another(true);
         Self { share, value: self.value.clone() }
     }
 }

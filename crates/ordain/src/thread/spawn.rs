@@ -88,9 +88,6 @@ impl Builder {
         T: 'a,
     {
         home::enter();
-        if size_of::<F>() > 0 && (borrows || std::mem::needs_drop::<F>()) {
-            rt::note_given();
-        }
         let end = Arc::new(End { result: Mutex::new(None), message: OnceLock::new() });
         let body: Box<dyn FnOnce() + 'a> = {
             let end = end.clone();
