@@ -396,10 +396,11 @@ impl Reversals {
 }
 
 /// Whether an event gives back what the mover waits for: before it, a lock is held, so nobody who waits for the lock can go first. One that
-/// misuses the lock does not. And who gave up because it was interrupted or is to end can do so while the lock is held.
+/// misuses the lock does not. And who gave up because it was interrupted or is to end can do so while the lock is held, as can who spins on
+/// a wait that expires: it gives up again as soon as something has changed.
 fn releases(execution: &Execution, event: usize, mover: &Mover) -> bool {
     let gave_up = |event: usize| matches!(execution.steps[event].outcome, Outcome::INTERRUPTED | Outcome::CANCELLED);
-    if mover.event.is_some_and(gave_up) {
+    if mover.event.is_some_and(gave_up) || mover.held && mover.op.may_give_up() {
         return false;
     }
     let releases = match execution.steps[event].op {

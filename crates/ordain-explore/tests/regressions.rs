@@ -319,3 +319,14 @@ fn threads_that_give_up_shares_have_a_class_each() {
         assert_eq!((summary.executions, summary.blocked), (threads as u64, 0));
     }
 }
+
+/// A wait that expires may do so again as soon as another thread has used the lock, also while that one has it.
+#[test]
+fn a_thread_that_spins_on_a_timed_lock_gives_up_again_before_the_lock_is_free() {
+    agree(&threads(vec![vec![I::Lock(0, Block), I::RetryWait(1, 0)], vec![I::RetryLock(0)]]));
+}
+
+#[test]
+fn shares_that_are_added_while_others_are_given_up() {
+    agree(&threads(vec![vec![I::DropShare(0)], vec![I::AddShare(0), I::DropShare(0), I::Count(0, true)]]));
+}

@@ -20,7 +20,7 @@ pub struct Access(u32);
 
 impl Access {
     /// Depends on everything: the step of a thread that went on only because nobody else could.
-    pub const EVERYTHING: Self = Self(u32::MAX & !3 | WRITE);
+    pub const EVERYTHING: Self = Self(!3 | WRITE);
 
     /// An access that commutes with other reads.
     pub fn read(object: ObjectId) -> Self {
@@ -58,8 +58,8 @@ impl Access {
 
     /// Whether the two do not commute.
     pub fn conflicts(self, other: Self) -> bool {
-        let decides = self.0 & other.0 & GIVE_UP != 0 && (self.0 | other.0) & 1 == 1;
-        self.0 >> 2 == other.0 >> 2 && (self.is_write() || other.is_write() || decides)
+        let decides = || self.0 & other.0 & GIVE_UP != 0 && (self.0 | other.0) & 1 == 1;
+        self.0 >> 2 == other.0 >> 2 && (self.is_write() || other.is_write() || decides())
     }
 }
 
