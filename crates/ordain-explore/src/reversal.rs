@@ -20,7 +20,8 @@ use crate::wakeup::Items;
 use alloc::vec::Vec;
 use ordain_model::state::{Fixed, View};
 use ordain_model::{
-    Access, Execution, Footprint, ObjectId, Operation, Outcome, ThreadId, Transition, Wait, dependent, primitives,
+    Access, Execution, Footprint, ObjectId, Operation, Outcome, PendingOp, ThreadId, Transition, Wait, dependent,
+    primitives,
 };
 
 /// A sequence that begins another class: events of the execution, in their order, and an operation at its new place.
@@ -70,6 +71,19 @@ struct Mover {
     parent: Option<usize>,
     /// Whether it waits for a change, because its thread spins.
     held: bool,
+    /// What was announced last, if it was not executed.
+    pending: Option<PendingOp>,
+}
+
+impl Mover {
+    /// What it watches, if it waits for a change.
+    fn watched(&self, execution: &Execution) -> Footprint {
+        match (self.event, &self.pending) {
+            (Some(event), _) => execution.watched(event).collect(),
+            (None, Some(pending)) => Footprint::from_slice(execution.awaited(pending)),
+            (None, None) => Footprint::new(),
+        }
+    }
 }
 
 /// Which reversals a strategy needs.
@@ -139,6 +153,7 @@ impl Reversals {
                 event: Some(event),
                 parent: trace.parent(event),
                 held: step.held,
+                pending: None,
             };
             let complete = which == Which::Complete || !is_fixed(&step.op, execution);
             if step.choices > 1 && event < horizon && self.is_due(trace, event, event, new, complete) {
@@ -155,12 +170,23 @@ impl Reversals {
         // What was about to happen when a thread ended the program, or the process was lost, can come before that.
         let ends = |last: &usize| execution.lost || execution.steps[*last].op.ends_program();
         let ended = len.checked_sub(1).filter(ends).map(|last| last as u32);
-        for pending in execution.pending.iter().filter(|p| !p.held) {
+        for pending in &execution.pending {
+            if pending.held && ended.is_none() {
+                // It was let go before, again and again, and those steps are moved.
+                continue;
+            }
             let parent = trace.last_of(pending.thread.index(), execution);
             if parent.is_some_and(|parent| parent >= horizon) {
                 continue;
             }
-            let mover = Mover { thread: pending.thread, op: pending.op, event: None, parent, held: false };
+            let mover = Mover {
+                thread: pending.thread,
+                op: pending.op,
+                event: None,
+                parent,
+                held: pending.held,
+                pending: Some(*pending),
+            };
             self.find_partners(execution, trace, &mover);
             if let Some(end) = ended.filter(|end| parent != Some(*end as usize)) {
                 self.partners.push(end);
@@ -206,7 +232,12 @@ impl Reversals {
                     primitives::add_objects(&mover.op, mover.thread, &execution.state, &mut footprint);
                 }
             }
-            None => primitives::footprint(&mover.op, mover.thread, 0, &execution.state, &mut footprint),
+            None => {
+                primitives::footprint(&mover.op, mover.thread, 0, &execution.state, &mut footprint);
+                if mover.held {
+                    watch(&mover.watched(execution), &mut footprint);
+                }
+            }
         }
         self.is_partner.resize(trace.len(), false);
         for partner in &self.partners {
@@ -339,14 +370,8 @@ impl Reversals {
                 continue;
             }
             primitives::footprint(&mover.op, mover.thread, choice, &view, &mut footprint);
-            if held && let Some(event) = mover.event {
-                for access in execution.watched(event) {
-                    match footprint.iter_mut().find(|a| a.object() == access.object()) {
-                        Some(own) if access.is_write() => *own = access,
-                        Some(_) => {}
-                        None => footprint.push(access),
-                    }
-                }
+            if held {
+                watch(&mover.watched(execution), &mut footprint);
             }
             if own || is_lost || dependent(&footprint, execution.footprint(first)) {
                 let (events, last_op) = (&self.events, mover.op);
@@ -391,6 +416,17 @@ impl Reversals {
             left_out.pop();
             self.events = events;
             self.set_members(true);
+        }
+    }
+}
+
+/// Adds what a held thread watches to the footprint of its step.
+fn watch(watched: &[Access], footprint: &mut Footprint) {
+    for access in watched {
+        match footprint.iter_mut().find(|a| a.object() == access.object()) {
+            Some(own) if access.is_write() => *own = *access,
+            Some(_) => {}
+            None => footprint.push(*access),
         }
     }
 }
@@ -478,8 +514,8 @@ impl Earlier<'_> {
 
     /// Whether an object that a held thread watches was changed, among these events, since the thread last looked.
     fn sees_change(&self, mover: &Mover) -> bool {
-        let Some(event) = mover.event else { return false };
-        self.execution.watched(event).any(|watched| {
+        let event = mover.event.unwrap_or(self.trace.len());
+        mover.watched(self.execution).iter().any(|watched| {
             let object = watched.object();
             let mut after = self.execution.state.word(object);
             for access in self.trace.accesses(object) {

@@ -785,9 +785,14 @@ impl Arbiter {
 
     fn note_pending(&mut self) {
         for &thread in &self.alive {
-            if let Some(p) = &self.threads[thread.index()].pending {
-                let held = p.held && self.choices(thread) == 0;
-                self.execution.pending.push(PendingOp { thread, op: p.op, held });
+            let entry = &self.threads[thread.index()];
+            if let Some(Pending { op, held, .. }) = entry.pending {
+                let first_awaited = self.execution.awaited.len() as u32;
+                if held {
+                    self.execution.awaited.extend(entry.idle.watched());
+                }
+                let awaited_count = self.execution.awaited.len() as u32 - first_awaited;
+                self.execution.pending.push(PendingOp { thread, op, held, first_awaited, awaited_count });
             }
         }
     }

@@ -11,6 +11,7 @@ mod limit;
 mod observe;
 mod process;
 pub mod record;
+mod resources;
 mod session;
 mod shared;
 mod target;

@@ -9,6 +9,7 @@ pub use explore::{Allowance, Recognised, Search, Turn, Wanted};
 
 use crate::limit::Limit;
 use crate::process::{Launch, Patience, Process, Waited, describe};
+use crate::resources;
 use crate::shared::Shared;
 use crate::watch::{Sighting, Watcher};
 use ordain_explore::frontier::Order;
@@ -26,6 +27,9 @@ pub enum Failure {
     /// It cannot be started.
     #[error("the program cannot be started: {0}")]
     Start(String),
+    /// The system does not let it be started: too many files, processes or bytes.
+    #[error("the program cannot be started here: {0}")]
+    Resources(String),
     /// It ended before main.
     #[error("the program ended before its main function began: {0}")]
     Early(String),
@@ -58,8 +62,8 @@ pub enum Ended {
     Assertion(String),
     /// The program called `abort`.
     Abort,
-    /// Nothing visible happened for too long.
-    Hang,
+    /// Nothing visible happened for too long: why, if that is known.
+    Hang(String),
     /// Something was used as an object that is none.
     InvalidObject {
         /// What is known.
@@ -147,9 +151,17 @@ pub struct Native {
     pub last_loss: Option<String>,
 }
 
+/// Why a program cannot be started.
+fn cannot_start(what: &str, error: &std::io::Error) -> Failure {
+    match resources::limit_behind(error) {
+        Some(limit) => Failure::Resources(limit),
+        None => Failure::Start(format!("{what}{error}")),
+    }
+}
+
 /// New shared memory, with the options written into it.
 fn new_shared(options: &Options) -> Result<Shared, Failure> {
-    let shared = Shared::new().map_err(|e| Failure::Start(format!("no shared memory: {e}")))?;
+    let shared = Shared::new().map_err(|e| cannot_start("no shared memory: ", &e))?;
     let control = shared.control();
     control.spurious.store(options.spurious_wakeups.into(), Relaxed);
     control.kind_time.store(options.kind_time.into(), Relaxed);
@@ -186,6 +198,9 @@ impl Native {
             return Err(Failure::Refused(
                 "the processor or kernel has no FSGSBASE (Linux 5.9), which switching threads needs".into(),
             ));
+        }
+        if let Some(limit) = resources::too_small() {
+            return Err(Failure::Resources(limit));
         }
         let shared = new_shared(&options)?;
         let aftermath =
@@ -270,6 +285,24 @@ impl Native {
             self.failure = None;
         }
         std::mem::replace(&mut self.limit, limit)
+    }
+
+    /// When nothing may be run any more.
+    pub(crate) fn limit(&self) -> &Limit {
+        &self.limit
+    }
+
+    /// Makes sure that there is a process; `false` if there is none, because the time is over.
+    fn has_process(&mut self) -> Result<bool, Failure> {
+        match self.ensure_process() {
+            Ok(()) => Ok(true),
+            Err(Failure::Over) => {
+                self.failure = Some(Failure::Over);
+                self.stop_exploring();
+                Ok(false)
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Whether the limit has ended an execution, or what a process was exploring.
@@ -419,7 +452,7 @@ impl Native {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
         let process = Process::start(&self.launch, &self.shared, self.mode, self.pool, self.debugged);
-        let mut process = process.map_err(|e| Failure::Start(e.to_string()))?;
+        let mut process = process.map_err(|e| cannot_start("", &e))?;
         let waited =
             process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Start(e.to_string()))?;
         match waited {
@@ -611,7 +644,7 @@ impl Native {
             Ending::SIGNAL => Ended::Signal { signal: detail, address },
             Ending::ASSERTION => Ended::Assertion(self.shared.message()),
             Ending::ABORT => Ended::Abort,
-            Ending::HANG => Ended::Hang,
+            Ending::HANG => Ended::Hang(self.shared.message()),
             Ending::CHILD_DEADLOCK => Ended::ChildDeadlock { address },
             _ => Ended::InvalidObject { message: self.shared.message(), address },
         };

@@ -245,6 +245,9 @@ fn give_up(status: u32, message: core::fmt::Arguments<'_>) -> ! {
         tell(message);
         if is_there() {
             engine().publish_log();
+            if engine().mode == Mode::Exec {
+                crate::children::family::end_all();
+            }
         }
         let control = control();
         control.status.store(status, Relaxed);
@@ -644,6 +647,7 @@ impl Engine {
         if !self.waiting.is_empty() {
             self.look_at_memory();
         }
+        descriptors::look_outside();
         let transition = if self.borrowed.is_null() {
             let mut plan = self.plan.take()?;
             let transition = plan.next(&mut self.arbiter);
@@ -764,6 +768,7 @@ impl Engine {
             unsafe { context::switch(&raw mut nowhere, self.home, self.home_fs) };
         }
         if self.mode == Mode::Exec {
+            crate::children::family::end_all();
             outliving::remove();
         }
         control.status.store(Status::DONE, Relaxed);

@@ -29,6 +29,7 @@ mod inherited;
 mod inputs;
 mod kernel;
 mod lifetimes;
+mod loader;
 mod maps;
 mod memory;
 mod objects;

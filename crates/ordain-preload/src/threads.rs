@@ -85,6 +85,8 @@ pub struct Slot {
     pub memory: Option<ObjectId>,
     /// How often it did so since its last operation.
     pub memory_waits: u32,
+    /// What stands for other processes that its thread waits for.
+    pub outside: Option<ObjectId>,
 }
 
 impl Slot {
@@ -117,6 +119,7 @@ impl Slot {
             random: None,
             memory: None,
             memory_waits: 0,
+            outside: None,
         })
     }
 
@@ -130,7 +133,7 @@ impl Slot {
         (self.cancel_disabled, self.cancel_asynchronous) = (false, false);
         self.destructors.clear();
         (self.asked, self.random) = ([0; 3], None);
-        (self.memory, self.memory_waits) = (None, 0);
+        (self.memory, self.memory_waits, self.outside) = (None, 0, None);
         (self.mask, self.alternate) = (0, (0, 0));
         self.come.clear();
         self.handlers.clear();

@@ -315,7 +315,7 @@ pub struct Control {
     pub passing: AtomicU64,
     /// For debuggers: where the number of the running thread is found: the address of a pointer, and an offset from there.
     pub running: [AtomicU64; 2],
-    /// The launcher has decided that the execution hangs.
+    /// The launcher has decided that the execution hangs: 1, or 2 if a signal has stopped it.
     pub hang: AtomicU32,
 
     /// How the execution ended: [`Ending`].

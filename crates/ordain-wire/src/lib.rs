@@ -10,6 +10,7 @@ extern crate alloc;
 mod control;
 mod event;
 mod follow;
+mod sharing;
 mod syscalls;
 mod unmodelled;
 mod watch;
@@ -21,6 +22,7 @@ pub use control::{
 };
 pub use event::{Departure, Event, Known, Log, Piece};
 pub use follow::{Contradiction, Follower, Lead};
+pub use sharing::{SHARING, Sharing, State, sharing};
 pub use syscalls::{Class, SYSTEM_CALLS, system_call};
 pub use unmodelled::Unmodelled;
 pub use watch::{MOST_SITES, MOST_SPANS, NO_REGISTER, SLOT, Trouble, Watch, WatchSite, WatchSpan};
@@ -29,5 +31,11 @@ pub use watch::{MOST_SITES, MOST_SPANS, NO_REGISTER, SLOT, Trouble, Watch, Watch
 pub const SHARED_FD: i32 = 1000;
 /// The descriptor of the runtime's own image, from which it is preloaded.
 pub const IMAGE_FD: i32 = 1001;
+/// What the launcher adds to the environment for the loader of the program; the runtime takes it out again before the program sees it.
+pub const LOADER_ENVIRONMENT: [&core::ffi::CStr; 3] = [
+    c"LD_BIND_NOW=1",
+    c"GLIBC_TUNABLES=glibc.pthread.rseq=0:glibc.malloc.arena_max=1",
+    c"LD_PRELOAD=/proc/self/fd/1001",
+];
 /// The least descriptor that the runtime uses for itself.
 pub const FIRST_OWN_FD: i32 = 1002;

@@ -22,6 +22,8 @@ pub enum Unmodelled {
     ChildMemory,
     /// Child processes run while threads of the program do.
     ChildRuns,
+    /// Libraries are loaded or unloaded while there are other threads.
+    Loader,
     /// The kernel cannot tell what the C library does by itself.
     Unseen,
     /// Other calls of the kernel that wait or carry data and that are not followed.
@@ -30,11 +32,13 @@ pub enum Unmodelled {
     Atomics,
     /// Whether threads use atomic instructions on the same memory could not be seen.
     Unwatched,
+    /// State of the kernel that others may see is changed or asked.
+    KernelState,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -44,10 +48,12 @@ impl Unmodelled {
         Self::ChildLocks,
         Self::ChildMemory,
         Self::ChildRuns,
+        Self::Loader,
         Self::Unseen,
         Self::Other,
         Self::Atomics,
         Self::Unwatched,
+        Self::KernelState,
     ];
 
     /// Its bit.
@@ -77,6 +83,9 @@ impl Unmodelled {
             Self::ChildLocks => "make child processes that use locks or threads of their own",
             Self::ChildMemory => "make child processes with which they share memory",
             Self::ChildRuns => "go on, or end, while child processes run",
+            Self::Loader => {
+                "load or unload libraries (dlopen, dlclose) while there are others, under a lock of the loader"
+            }
             Self::Unseen => "may use files by stdio, which this kernel cannot show (syscall user dispatch, Linux 5.11)",
             Self::Other => {
                 "use calls between threads that Ordain does not follow (splice, tee, vmsplice, sendfile, recvmmsg, sendmmsg)"
@@ -84,6 +93,10 @@ impl Unmodelled {
             Self::Atomics => "use atomic instructions on the same memory",
             Self::Unwatched => {
                 "may use atomic instructions on the same memory, for which not all code could be watched"
+            }
+            Self::KernelState => {
+                "change or ask something of the kernel whose effect on other threads Ordain does not follow (limits of sizes and of \
+                 time, namespaces, mounts, traces; the page on system calls lists them)"
             }
         }
     }

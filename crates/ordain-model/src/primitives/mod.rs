@@ -275,7 +275,7 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         | Operation::Requeue { .. }
         | Operation::Arrive { .. } => queue::apply(op, thread, choice, state),
         Operation::Acquire { semaphore, .. } => (semaphore::acquire(semaphore, state), None),
-        Operation::Post { semaphore, count } => semaphore::post(semaphore, count, state),
+        Operation::Post { semaphore, count, fails } => semaphore::post(semaphore, count, fails, state),
         Operation::OnceBegin { once, force } => (once::begin(once, thread, force, state), None),
         Operation::OnceEnd { once, complete } => once::end(once, thread, complete, state),
         Operation::OnceCheck { once } => (truth(state.word(once) == once::COMPLETE), None),

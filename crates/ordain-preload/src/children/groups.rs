@@ -5,11 +5,13 @@
 
 use crate::context::interpose;
 use crate::engine::active;
+use crate::files;
 use crate::handles::{self, OUTSIDE, VIRTUAL_PROCESS, real_process, shown_process};
 use crate::real::c_result;
 use crate::sys::{self, call};
 use core::ffi::c_int;
 use libc::{EPERM, ESRCH};
+use ordain_wire::State;
 
 interpose! {
     getpgrp => own_group; getpgid => group_of; setpgid => set_group; setpgrp => lead_group;
@@ -31,6 +33,13 @@ pub fn stand_in(name: &[u8]) -> Option<usize> {
     })
 }
 
+/// Orders asking for or changing groups and sessions, which threads share.
+fn order(changes: bool) {
+    if active() {
+        files::order_state(State::Session, changes);
+    }
+}
+
 /// A process that is named by its number, or itself by zero.
 fn named(process: c_int) -> c_int {
     if process == 0 { 0 } else { real_process(process) }
@@ -48,6 +57,7 @@ fn shown_group(group: isize) -> isize {
 
 /// The group of a process; gives what the system call gives.
 pub fn raw_group(process: c_int) -> isize {
+    order(false);
     // SAFETY: asks for a number.
     shown_group(unsafe { call!(libc::SYS_getpgid, named(process)) })
 }
@@ -62,6 +72,7 @@ extern "C" fn group_of(process: c_int) -> c_int {
 
 /// Puts a process into a group; gives what the system call gives.
 pub fn raw_set_group(process: c_int, group: c_int) -> isize {
+    order(true);
     let itself = process == 0 || process == handles::own();
     if active() && itself && (group == 0 || group == handles::own()) {
         // It leads its group already, in whichever way it was started.
@@ -80,6 +91,7 @@ extern "C" fn lead_group() -> c_int {
 }
 
 extern "C" fn session_of(process: c_int) -> c_int {
+    order(false);
     // SAFETY: asks for a number.
     let session = unsafe { call!(libc::SYS_getsid, named(process)) };
     if session < 0 {
@@ -91,6 +103,7 @@ extern "C" fn session_of(process: c_int) -> c_int {
 
 extern "C" fn lead_session() -> c_int {
     if active() {
+        order(true);
         // Who leads a group cannot.
         return c_result(-EPERM as isize) as c_int;
     }

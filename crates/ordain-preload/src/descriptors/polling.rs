@@ -5,7 +5,7 @@
 //! of the sets that it is in. What is told once for each change (edge triggered, one shot) is known to the kernel alone: then the
 //! word of the set says whether it has something to tell.
 
-use super::{Entry, HUP, IN, Kind, WIDTH, bits, descriptors, entry, fail, insert, object_of, tell, timers};
+use super::{Entry, HUP, IN, Kind, WIDTH, bits, descriptors, elsewhere, entry, fail, insert, object_of, tell, timers};
 use crate::context::interpose;
 use crate::engine::{self, engine, step};
 use crate::files;
@@ -174,6 +174,8 @@ struct Gathered {
     /// There are descriptors that the model knows, and that it does not know.
     known: bool,
     unknown: bool,
+    /// Those that it does not know.
+    others: Vec<elsewhere::Wanted>,
 }
 
 impl Gathered {
@@ -200,7 +202,10 @@ impl Gathered {
                     self.timer = Some(self.timer.map_or((when, group), |t| t.min((when, group))));
                 }
             }
-            _ => self.unknown = true,
+            _ => {
+                self.unknown = true;
+                self.others.push((fd, events));
+            }
         }
     }
 
@@ -245,6 +250,12 @@ fn wait_until(
     for _ in 0..MOST_ROUNDS {
         let mut gathered = Gathered::default();
         gather(&mut gathered);
+        // Other processes may make ready what the model does not know.
+        let unknown = core::mem::take(&mut gathered.others);
+        let mixed = gathered.known && !unknown.is_empty() && timeout != Some(0);
+        if mixed && descriptors().shared && timeout.is_none() {
+            elsewhere::give_time(&unknown);
+        }
         let now = time::now();
         let tries = timeout == Some(0) || end.is_some_and(|e| e <= now) || gathered.unknown && peek();
         let mut span = end.map(|e| e.saturating_sub(now));
@@ -265,7 +276,11 @@ fn wait_until(
         if !gathered.known && !tries && gathered.unknown {
             return isize::MIN;
         }
-        let outcome = match engine::wait(Operation::Poll { set: set_of(&gathered.members), wait }, false) {
+        let waiter = (mixed && !tries).then(|| elsewhere::begin(&unknown));
+        waiter.into_iter().for_each(|object| gathered.add(object, 1));
+        let waited = engine::wait(Operation::Poll { set: set_of(&gathered.members), wait }, false);
+        waiter.into_iter().for_each(elsewhere::end);
+        let outcome = match waited {
             Ok(outcome) => outcome,
             Err(error) => return -(error as isize),
         };
@@ -330,6 +345,12 @@ fn poll_with(fds: &mut [pollfd], timeout: Option<u64>) -> isize {
         return answer;
     }
     let milliseconds = timeout.map_or(-1, |t| t.div_ceil(MILLISECOND) as i64);
+    if timeout.is_none()
+        && descriptors().shared
+        && let Err(error) = elsewhere::await_any(&list)
+    {
+        return -(error as isize);
+    }
     // SAFETY: the program's list, of descriptors that are not ours.
     unsafe { call!(libc::SYS_poll, fds.as_mut_ptr(), fds.len(), milliseconds) }
 }
@@ -573,7 +594,16 @@ fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64
     // SAFETY: the program's memory.
     let direct = |milliseconds: i64| unsafe { call!(libc::SYS_epoll_wait, set, out, most, milliseconds) };
     let real = timeout.map_or(-1, |t| t.div_ceil(MILLISECOND) as i64);
-    let Some(number) = number_of(set) else { return direct(real) };
+    let wait_directly = || {
+        if timeout.is_none()
+            && descriptors().shared
+            && let Err(error) = elsewhere::await_any(&[(set, libc::POLLIN)])
+        {
+            return -(error as isize);
+        }
+        direct(real)
+    };
+    let Some(number) = number_of(set) else { return wait_directly() };
     if most <= 0 {
         return -(EINVAL as isize);
     }
@@ -594,7 +624,7 @@ fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64
         count
     };
     let answer = wait_until(timeout, |g| g.add_epoll(number, true), || super::ask(set, libc::POLLIN, 0) != 0, ask);
-    if answer == isize::MIN { direct(real) } else { answer }
+    if answer == isize::MIN { wait_directly() } else { answer }
 }
 
 unsafe extern "C" fn wait_for(set: c_int, out: *mut epoll_event, most: c_int, timeout: c_int) -> c_int {
