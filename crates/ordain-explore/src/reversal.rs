@@ -234,6 +234,9 @@ impl Reversals {
             }
             None => {
                 primitives::footprint(&mover.op, mover.thread, 0, &execution.state, &mut footprint);
+                if mover.op == Operation::Exit {
+                    footprint.extend(execution.left_locked(mover.thread, None).map(Access::write));
+                }
                 if mover.held {
                     watch(&mover.watched(execution), &mut footprint);
                 }
@@ -370,6 +373,9 @@ impl Reversals {
                 continue;
             }
             primitives::footprint(&mover.op, mover.thread, choice, &view, &mut footprint);
+            if mover.op == Operation::Exit {
+                footprint.extend(execution.left_locked(mover.thread, mover.event).map(Access::write));
+            }
             if held {
                 watch(&mover.watched(execution), &mut footprint);
             }

@@ -10,7 +10,7 @@ use ordain_explore::frontier::{
 };
 use ordain_explore::strategy::{Kind, Optimal, Source};
 use ordain_explore::{Class, Summary, Target, class_of, search};
-use ordain_model::{End, Named, Wait};
+use ordain_model::{End, Named, Wait, mutex_kind};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -297,6 +297,18 @@ fn a_thread_that_spins_when_another_one_crashes_is_planned_with_what_it_watches(
     for seed in 0..100 {
         let result = check(&program, seed).expect("it is small");
         assert_eq!(result, Ok(()), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_thread_that_ends_with_a_robust_mutex_touches_it_wherever_it_ends() {
+    for first in [I::Crash, I::KillAny(2)] {
+        let threads = vec![vec![first], vec![I::Lock(1, Wait::Block)]];
+        let program = Program { mutexes: vec![mutex_kind::ROBUST; 2], ..Program::new(threads) };
+        for seed in 0..100 {
+            let result = check(&program, seed).expect("it is small");
+            assert_eq!(result, Ok(()), "{first:?}, seed {seed}");
+        }
     }
 }
 

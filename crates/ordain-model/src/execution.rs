@@ -266,6 +266,14 @@ impl Execution {
         &self.awaited[pending.first_awaited as usize..][..pending.awaited_count as usize]
     }
 
+    /// The robust mutexes that a thread holds when it ends: at this step, or, if it was only about to, after the execution.
+    pub fn left_locked(&self, thread: ThreadId, step: Option<usize>) -> impl Iterator<Item = ObjectId> + '_ {
+        let of_step = step.map(|step| self.footprint(step)).unwrap_or_default();
+        let of_step = of_step.iter().filter(|access| **access != Access::EVERYTHING).map(|access| access.object());
+        let of_step = of_step.filter(|object| self.state.is_robust(*object));
+        of_step.chain(self.state.robust(thread).filter(move |_| step.is_none()))
+    }
+
     /// Whether a step changes an object by a write, as far as threads that spin on the object can tell.
     pub fn changes_by_write(&self, step: usize, object: ObjectId) -> bool {
         let place = self.footprint(step).iter().position(|a| *a == Access::write(object));
