@@ -30,6 +30,8 @@ pub(crate) struct Sequence<'a> {
     pub(crate) execution: &'a Execution,
     /// Numbers of events.
     pub(crate) events: &'a [u32],
+    /// Footprints that events have here and did not have in the execution, by their places in `events`.
+    pub(crate) changed: &'a [(usize, Footprint)],
     /// What comes last.
     pub(crate) last: Transition,
     pub(crate) last_op: Operation,
@@ -45,7 +47,9 @@ impl Items for Sequence<'_> {
     fn item(&self, i: usize) -> (Transition, &[Access]) {
         match self.events.get(i) {
             Some(&event) => {
-                (self.execution.steps[event as usize].transition(), self.execution.footprint(event as usize))
+                let changed = self.changed.iter().find(|c| c.0 == i);
+                let footprint = changed.map_or_else(|| self.execution.footprint(event as usize), |c| &c.1);
+                (self.execution.steps[event as usize].transition(), footprint)
             }
             None => (self.last, self.last_footprint),
         }
@@ -98,6 +102,10 @@ pub(crate) struct Reversals {
     /// Which events behind the first one of the race are in the sequence; by number.
     member: Vec<bool>,
     footprint: Footprint,
+    /// Footprints of events of the sequence that are not those of the execution.
+    changed: Vec<(usize, Footprint)>,
+    /// Whether threads give up shares.
+    shares: bool,
     partners: Vec<u32>,
     /// Which events are partners; by number.
     is_partner: Vec<bool>,
@@ -122,6 +130,7 @@ impl Reversals {
     ) {
         let len = trace.len();
         self.horizon = horizon.min(len);
+        self.shares = execution.steps.iter().any(|s| gives_up(&s.op));
         self.member.resize(len, false);
         self.least.clear();
         self.least.resize(trace.width(), u32::MAX);
@@ -225,6 +234,9 @@ impl Reversals {
             }
             None => {
                 primitives::footprint(&mover.op, mover.thread, 0, &execution.state, &mut footprint);
+                if mover.op == Operation::Exit {
+                    footprint.extend(execution.left_locked(mover.thread, None).map(Access::write));
+                }
                 if mover.held {
                     watch(&mover.watched(execution), &mut footprint);
                 }
@@ -298,6 +310,24 @@ impl Reversals {
         }
     }
 
+    /// Whose share is the last depends on which of the others are in the sequence.
+    fn change_footprints(&mut self, execution: &Execution, trace: &Trace, first: usize) {
+        self.changed.clear();
+        if !self.shares {
+            return;
+        }
+        for (place, &event) in self.events.iter().enumerate() {
+            let step = &execution.steps[event as usize];
+            if !step.held && gives_up(&step.op) {
+                let events = &self.events[..place];
+                let view = Earlier { execution, trace, first, events, member: &self.member };
+                let mut footprint = Footprint::new();
+                primitives::footprint(&step.op, step.thread, step.choice, &view, &mut footprint);
+                self.changed.push((place, footprint));
+            }
+        }
+    }
+
     /// Puts the mover behind the present members, in every outcome it can have there; then does the same with fewer members
     /// where some of them are holders that need not come before a blocked mover.
     fn place(
@@ -309,7 +339,9 @@ impl Reversals {
         left_out: &mut Vec<u32>,
         found: &mut dyn FnMut(usize, &Sequence<'_>),
     ) {
+        self.change_footprints(execution, trace, first);
         let view = Earlier { execution, trace, first, events: &self.events, member: &self.member };
+        let changed = &self.changed;
         let own = mover.event == Some(first);
         if is_fixed(&mover.op, execution)
             && !own
@@ -319,7 +351,8 @@ impl Reversals {
             let last = execution.steps[event].transition();
             let last_footprint = execution.footprint(event);
             if dependent(last_footprint, execution.footprint(first)) {
-                let sequence = Sequence { execution, events: &self.events, last, last_op: mover.op, last_footprint };
+                let sequence =
+                    Sequence { execution, events: &self.events, changed, last, last_op: mover.op, last_footprint };
                 found(first, &sequence);
             }
             return;
@@ -340,12 +373,15 @@ impl Reversals {
                 continue;
             }
             primitives::footprint(&mover.op, mover.thread, choice, &view, &mut footprint);
+            if mover.op == Operation::Exit {
+                footprint.extend(execution.left_locked(mover.thread, mover.event).map(Access::write));
+            }
             if held {
                 watch(&mover.watched(execution), &mut footprint);
             }
             if own || is_lost || dependent(&footprint, execution.footprint(first)) {
-                let sequence =
-                    Sequence { execution, events: &self.events, last, last_op: mover.op, last_footprint: &footprint };
+                let (events, last_op) = (&self.events, mover.op);
+                let sequence = Sequence { execution, events, changed, last, last_op, last_footprint: &footprint };
                 found(first, &sequence);
             }
         }
@@ -402,22 +438,27 @@ fn watch(watched: &[Access], footprint: &mut Footprint) {
 }
 
 /// Whether an event gives back what the mover waits for: before it, a lock is held, so nobody who waits for the lock can go first. One that
-/// misuses the lock does not. And who gave up because it was interrupted or is to end can do so while the lock is held.
+/// misuses the lock does not. And who gave up because it was interrupted or is to end can do so while the lock is held, as can who spins on
+/// a wait that expires: it gives up again as soon as something has changed.
 fn releases(execution: &Execution, event: usize, mover: &Mover) -> bool {
     let gave_up = |event: usize| matches!(execution.steps[event].outcome, Outcome::INTERRUPTED | Outcome::CANCELLED);
-    if mover.event.is_some_and(gave_up) {
+    if mover.event.is_some_and(gave_up) || mover.held && mover.op.may_give_up() {
         return false;
     }
     let releases = match execution.steps[event].op {
-        Operation::Unlock { .. }
-        | Operation::ReadUnlock { .. }
-        | Operation::WriteUnlock { .. }
-        | Operation::OnceEnd { .. } => true,
+        Operation::Unlock { .. } | Operation::WriteUnlock { .. } | Operation::OnceEnd { .. } => true,
+        // A writer that begins to wait does so while readers hold the lock.
+        Operation::ReadUnlock { .. } => !matches!(mover.op, Operation::WriteQueue { .. }),
         // It gives back the mutex, but begins to use the condition variable.
         Operation::QueueWait { .. } => !matches!(mover.op, Operation::DestroyQueue { .. }),
         _ => false,
     };
     releases && !execution.misuses.iter().any(|m| m.step as usize == event)
+}
+
+/// Whether an operation has another footprint if others of its kind are left out, although it does not depend on them.
+fn gives_up(op: &Operation) -> bool {
+    matches!(op, Operation::DropShare { weak: false, .. })
 }
 
 /// Whether an operation has one outcome and the same footprint wherever it is executed. Where there are signals, none has.
@@ -444,6 +485,7 @@ fn is_fixed(op: &Operation, execution: &Execution) -> bool {
             | Operation::DropReceiver { .. }
             | Operation::ReceiveReady { .. }
             | Operation::Count { .. }
+            | Operation::AddShare { .. }
             | Operation::Sleep
             | Operation::Yield
             | Operation::MakeConsistent { .. }

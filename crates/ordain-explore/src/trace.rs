@@ -38,8 +38,7 @@ pub(crate) struct Trace {
     first_links: Vec<u32>,
     /// The last access, and the last write, of each object.
     heads: Vec<(u32, u32)>,
-    objects: Vec<ObjectId>,
-    writes: Vec<bool>,
+    accesses: Vec<Access>,
     /// The races of each event, in one list.
     races: Vec<u32>,
     race_ends: Vec<u32>,
@@ -76,8 +75,7 @@ impl Trace {
     fn reserve(&mut self, events: usize, accesses: usize) {
         let more = accesses.saturating_sub(self.links.len());
         self.links.reserve(more);
-        self.objects.reserve(more);
-        self.writes.reserve(more);
+        self.accesses.reserve(more);
         self.threads.reserve(events);
         self.first_links.reserve(events);
         self.parents.reserve(events);
@@ -94,12 +92,11 @@ impl Trace {
                 if link.previous != NONE {
                     self.links[link.previous as usize].next = NONE;
                 }
-                if let Some(head) = self.heads.get_mut(self.objects[access].index()) {
+                if let Some(head) = self.heads.get_mut(self.accesses[access].object().index()) {
                     *head = (link.previous, link.previous_write);
                 }
                 self.links.pop();
-                self.objects.pop();
-                self.writes.pop();
+                self.accesses.pop();
             }
             if self.everything.last() == Some(&(step as u32)) {
                 self.everything.pop();
@@ -168,8 +165,7 @@ impl Trace {
                 self.links[head.0 as usize].next = number;
             }
             self.links.push(Link { step: step as u32, previous: head.0, previous_write: head.1, next: NONE });
-            self.objects.push(access.object());
-            self.writes.push(access.is_write());
+            self.accesses.push(*access);
             *head = (number, if access.is_write() { number } else { head.1 });
         }
         self.threads.push(thread as u32);
@@ -182,11 +178,8 @@ impl Trace {
         let everything = self.everything.binary_search(&(event as u32)).is_ok();
         let first = self.first_links[event] as usize;
         let until = self.first_links.get(event + 1).map_or(self.links.len(), |next| *next as usize);
-        let access = |i: usize| match self.writes[i] {
-            true => Access::write(self.objects[i]),
-            false => Access::read(self.objects[i]),
-        };
-        everything.then_some(Access::EVERYTHING).into_iter().chain((first..until).map(access)).collect()
+        let accesses = self.accesses[first..until].iter().copied();
+        everything.then_some(Access::EVERYTHING).into_iter().chain(accesses).collect()
     }
 
     /// Number of events.
@@ -265,7 +258,7 @@ impl Trace {
     fn link(&self, event: usize, object: ObjectId) -> Option<usize> {
         let first = self.first_links[event] as usize;
         let mut own = (first..self.links.len()).take_while(|&l| self.links[l].step as usize == event);
-        own.find(|&l| self.objects[l] == object)
+        own.find(|&l| self.accesses[l].object() == object)
     }
 
     /// The access of an event to an object, and the next event that touches it.
@@ -273,7 +266,7 @@ impl Trace {
         let link = self.link(event, object)?;
         let next = self.links[link].next;
         let next = (next != NONE).then(|| self.links[next as usize].step as usize);
-        Some((ObjectAccess { step: event, write: self.writes[link] }, next))
+        Some((ObjectAccess { step: event, write: self.accesses[link].is_write() }, next))
     }
 
     /// The accesses of an object before those of `event`, latest first.
@@ -293,7 +286,7 @@ impl Trace {
                 return None;
             }
             let link = self.links[at as usize];
-            let access = ObjectAccess { step: link.step as usize, write: self.writes[at as usize] };
+            let access = ObjectAccess { step: link.step as usize, write: self.accesses[at as usize].is_write() };
             at = link.previous;
             Some(access)
         })

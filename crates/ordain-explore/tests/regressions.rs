@@ -309,3 +309,24 @@ fn threads_that_spawn_threads() {
         vec![I::Lock(0, Block), I::Store(0, 1), I::Unlock(0)],
     ]));
 }
+
+/// Whose share is the last makes the class, and the order of the others does not.
+#[test]
+fn threads_that_give_up_shares_have_a_class_each() {
+    for threads in 2..=5 {
+        let program = Program::new(vec![vec![I::DropShare(0)]; threads]);
+        let summary = count(&program, &mut Optimal::default());
+        assert_eq!((summary.executions, summary.blocked), (threads as u64, 0));
+    }
+}
+
+/// A wait that expires may do so again as soon as another thread has used the lock, also while that one has it.
+#[test]
+fn a_thread_that_spins_on_a_timed_lock_gives_up_again_before_the_lock_is_free() {
+    agree(&threads(vec![vec![I::Lock(0, Block), I::RetryWait(1, 0)], vec![I::RetryLock(0)]]));
+}
+
+#[test]
+fn shares_that_are_added_while_others_are_given_up() {
+    agree(&threads(vec![vec![I::DropShare(0)], vec![I::AddShare(0), I::DropShare(0), I::Count(0, true)]]));
+}

@@ -56,6 +56,8 @@ struct Pending {
     held: bool,
     /// May go on although it is held, because nobody else can.
     released: bool,
+    /// Held not because it repeats itself, but because it goes on and on while others could.
+    hogs: bool,
     /// The virtual time at which it gives up, if it is one that does.
     deadline: u64,
 }
@@ -65,6 +67,20 @@ impl Pending {
     fn is_timed(&self) -> bool {
         self.op.wait() == Some(Wait::Timed) || self.op == Operation::Sleep
     }
+}
+
+/// A step of which it is not yet known whether it changed something: the front end tells the value of the cell that it wrote.
+struct Unsettled {
+    /// The cell, if the step wrote one.
+    cell: Option<ObjectId>,
+    /// The step's number.
+    step: usize,
+    /// Where its own accesses are, without those of what it watches.
+    accesses: core::ops::Range<usize>,
+    /// Which of the step's accesses are writes of its own.
+    own_writes: u128,
+    /// The versions that the objects had before.
+    before: smallvec::SmallVec<[Version; 4]>,
 }
 
 /// What the arbiter knows of a thread in the present execution.
@@ -103,6 +119,18 @@ pub struct Arbiter {
     /// Sites at which a thread reads the same again and again without waiting for a change. Learned, and kept.
     long_loops: Vec<Site>,
     footprint: Footprint,
+    unsettled: Option<Unsettled>,
+    /// Who made the last step, and how many in a row.
+    run: (Option<ThreadId>, usize),
+}
+
+/// How often a loop that was taken to wait may turn out to be long before it is never held again. Each time it gets sixteen times as
+/// many free rounds.
+const LEVELS: u32 = 4;
+
+/// What is learned about a loop: that at this level its free rounds did not suffice.
+fn lesson(site: Site, level: u32) -> Site {
+    Site(site.0 ^ u64::from(level) << 58)
 }
 
 impl Arbiter {
@@ -122,6 +150,8 @@ impl Arbiter {
             progress: 0,
             long_loops: Vec::new(),
             footprint: Footprint::new(),
+            unsettled: None,
+            run: (None, 0),
         }
     }
 
@@ -181,6 +211,8 @@ impl Arbiter {
         self.crashed = None;
         self.time_used = false;
         self.progress = 0;
+        self.unsettled = None;
+        self.run = (None, 0);
         self.start_thread(ThreadId::MAIN, u32::MAX);
     }
 
@@ -337,10 +369,45 @@ impl Arbiter {
         {
             self.expect_thread(child, u64::MAX);
         }
+        if let Some(unsettled) = self.unsettled.take() {
+            // A value that was not told may be any.
+            let first = unsettled.accesses.start;
+            let is_count = matches!(self.execution.steps[unsettled.step].op, Operation::Count { .. });
+            let unchanged = |c: ObjectId| self.execution.before[first] == self.execution.state.word(c);
+            let same = is_count && unsettled.cell.is_some_and(unchanged);
+            self.settle(&unsettled, same);
+        }
+        let bound = self.spin_bound(site);
+        let hogs = self.hogs(thread, &op);
         let entry = &mut self.threads[thread.index()];
-        let held = entry.idle.holds(&op, site, self.options.spin_bound) && !self.long_loops.contains(&site);
+        let held = entry.idle.holds(&op, site, bound);
+        let hogs = hogs && !held;
+        if hogs {
+            entry.idle.watch_nothing();
+        }
+        let held = held || hogs;
         let deadline = entry.time.saturating_add(entry.patience);
-        entry.pending = Some(Pending { op, site, held, released: false, deadline });
+        entry.pending = Some(Pending { op, site, held, released: false, hogs, deadline });
+    }
+
+    /// Whether a thread must let others go first because it would reach the step limit otherwise: a loop in which nothing repeats as far as can
+    /// be seen, such as one that takes a lock again and again.
+    fn hogs(&self, thread: ThreadId, op: &Operation) -> bool {
+        let most = self.options.max_steps;
+        self.run.1 >= most / 16
+            && self.run.0 == Some(thread)
+            && self.execution.steps.len() - self.progress >= most / 2
+            && self.alive.len() > 1
+            && !matches!(op, Operation::Spawn { .. } | Operation::Exit | Operation::Crash | Operation::End)
+    }
+
+    /// How many idle rounds at a site are free.
+    fn spin_bound(&self, site: Site) -> u32 {
+        if self.long_loops.is_empty() {
+            return self.options.spin_bound;
+        }
+        let level = (0..=LEVELS).find(|level| !self.long_loops.contains(&lesson(site, *level)));
+        level.map_or(u32::MAX, |level| self.options.spin_bound.saturating_mul(1 << (4 * level)))
     }
 
     /// What a thread has announced.
@@ -466,7 +533,11 @@ impl Arbiter {
         }
         if let Some(pending) = &mut entry.pending {
             pending.released = true;
-            entry.idle.release(&pending.op, pending.site);
+            if pending.hogs {
+                self.run.1 = 0;
+            } else {
+                entry.idle.release(&pending.op, pending.site);
+            }
         }
         Some(thread)
     }
@@ -494,13 +565,14 @@ impl Arbiter {
         }
         let own_end = footprint.len();
         let number = self.execution.steps.len();
-        let mut own_writes = u64::MAX;
+        let mut own_writes = u128::MAX;
         if pending.held {
             let watching = watch(number as u32, &self.threads[thread.index()].idle, &mut footprint);
             own_writes = watching.own_writes;
             self.execution.spin_held = true;
             self.execution.watching.push(watching);
         }
+        self.run = (Some(thread), if self.run.0 == Some(thread) { self.run.1 + 1 } else { 1 });
         let first_access = self.execution.accesses.len() as u32;
         let first_object = usize::from(footprint.first() == Some(&Access::EVERYTHING));
         let mut versions: smallvec::SmallVec<[Version; 4]> = smallvec::SmallVec::new();
@@ -513,8 +585,6 @@ impl Arbiter {
             }
         }
         let (outcome, misuse) = primitives::apply(&op, thread, choice, &mut self.execution.state);
-        let entry = &mut self.threads[thread.index()];
-        let changes = !entry.idle.leaves_unchanged(&op, outcome, pending.site, self.options.spin_bound);
         self.execution.steps.push(Step {
             thread,
             choice,
@@ -523,7 +593,7 @@ impl Arbiter {
             outcome,
             site: pending.site,
             held: pending.held,
-            changes,
+            changes: true,
             first_access,
             access_count: footprint.len() as u32,
         });
@@ -531,28 +601,23 @@ impl Arbiter {
         if let Some(misuse) = misuse {
             self.execution.misuses.push(MisuseAt { misuse, step: number as u32 });
         }
-        let objects = &footprint[first_object..own_end];
-        for (i, access) in objects.iter().enumerate() {
-            let place = first_object + i;
-            let object = access.object();
-            let version = &mut self.versions[object.index()];
-            if access.is_write() && (!pending.held || own_writes >> place & 1 == 1) {
-                if changes {
-                    *version = Version { writes: version.writes + 1, commuting: 0 };
-                }
-            } else if !access.is_write()
-                && self.execution.before[first_access as usize + place] != self.execution.state.word(object)
-            {
-                version.commuting += 1;
-            }
-        }
-        let left = entry.idle.note(&op, outcome, pending.site, objects, &versions, &self.versions);
-        if let Some(site) = left.filter(|site| !self.long_loops.contains(site)) {
-            self.long_loops.push(site);
-            self.execution.learned = true;
-        }
         if self.time_used {
-            pass_time(&mut entry.time, objects, &mut self.times);
+            let objects = &footprint[first_object..own_end];
+            pass_time(&mut self.threads[thread.index()].time, objects, &mut self.times);
+        }
+        let cell = match op {
+            Operation::Store { cell, .. } | Operation::Update { cell, .. } => Some(cell),
+            Operation::CompareExchange { cell, .. } if outcome == Outcome::DONE => Some(cell),
+            Operation::Count { count, observes: true } => Some(count),
+            _ => None,
+        };
+        let first = first_access as usize;
+        let accesses = first + first_object..first + own_end;
+        let unsettled = Unsettled { cell, step: number, accesses, own_writes, before: versions };
+        if cell.is_some() {
+            self.unsettled = Some(unsettled);
+        } else {
+            self.settle(&unsettled, false);
         }
         self.footprint = footprint;
         if let Operation::Join { thread: target, .. } = op
@@ -563,6 +628,37 @@ impl Arbiter {
         }
         self.follow_up(&op, thread, outcome, number);
         outcome
+    }
+
+    /// Takes note of what a step means for threads that spin. `same` says that it left the cell that it wrote as it was.
+    fn settle(&mut self, unsettled: &Unsettled, same: bool) {
+        let Unsettled { step: number, accesses, own_writes, before, .. } = unsettled;
+        let Step { thread, op, outcome, site, held, first_access, .. } = self.execution.steps[*number];
+        let bound = self.spin_bound(site);
+        let entry = &mut self.threads[thread.index()];
+        let changes = !entry.idle.leaves_unchanged(&op, outcome, site, bound, same);
+        self.execution.steps[*number].changes = changes;
+        for place in accesses.clone() {
+            let access = self.execution.accesses[place];
+            let object = access.object();
+            let version = &mut self.versions[object.index()];
+            if access.is_write() && (!held || own_writes >> (place - first_access as usize) & 1 == 1) {
+                if changes {
+                    *version = Version { writes: version.writes + 1, commuting: 0 };
+                }
+            } else if !access.is_write() && self.execution.before[place] != self.execution.state.word(object) {
+                version.commuting += 1;
+            }
+        }
+        let objects = &self.execution.accesses[accesses.clone()];
+        let left = entry.idle.note(&op, outcome, site, objects, before, &self.versions, same);
+        let lesson = left.and_then(|site| {
+            let mut lessons = (0..=LEVELS).map(|level| lesson(site, level));
+            lessons.find(|lesson| !self.long_loops.contains(lesson))
+        });
+        if let Some(lesson) = lesson {
+            self.learn(lesson);
+        }
     }
 
     /// What an executed step means beyond its objects: threads come and go, channels grow.
@@ -606,7 +702,11 @@ impl Arbiter {
     /// Tells the value that an atomic cell holds after the step that wrote it.
     #[inline]
     pub fn set_value(&mut self, cell: ObjectId, value: u64) {
+        let same = self.execution.state.word(cell) == value;
         self.execution.state.set(cell, value);
+        if let Some(unsettled) = self.unsettled.take_if(|u| u.cell == Some(cell)) {
+            self.settle(&unsettled, same);
+        }
     }
 
     /// The value of an atomic cell.
@@ -614,10 +714,16 @@ impl Arbiter {
         self.execution.state.word(cell)
     }
 
-    /// Takes note of an access to a plain cell.
-    pub fn plain_access(&mut self, thread: ThreadId, cell: ObjectId, write: bool, site: Site) {
+    /// Takes note of an access to a plain cell; gives its number.
+    pub fn plain_access(&mut self, thread: ThreadId, cell: ObjectId, write: bool, site: Site) -> u32 {
         let kind = if write { PlainKind::Write(cell) } else { PlainKind::Read(cell) };
         self.note_plain(thread, kind, site);
+        self.execution.plain.len() as u32 - 1
+    }
+
+    /// Takes note that an access to a plain cell has lasted until now.
+    pub fn end_plain_access(&mut self, thread: ThreadId, cell: ObjectId, write: bool, begin: u32, site: Site) {
+        self.note_plain(thread, PlainKind::End { cell, write, begin }, site);
     }
 
     /// Takes note of a fence.

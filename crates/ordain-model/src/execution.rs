@@ -95,11 +95,11 @@ pub struct Size {
 pub(crate) struct Watching {
     pub(crate) step: u32,
     /// Accesses to objects that it watches.
-    pub(crate) watched: u64,
+    pub(crate) watched: u128,
     /// Those that it watches for any change, also for such as commute.
-    pub(crate) watched_writes: u64,
+    pub(crate) watched_writes: u128,
     /// Accesses that are writes of its own.
-    pub(crate) own_writes: u64,
+    pub(crate) own_writes: u128,
 }
 
 /// How an execution ended.
@@ -174,6 +174,15 @@ pub enum PlainKind {
     Read(ObjectId),
     /// Wrote a plain cell.
     Write(ObjectId),
+    /// Is done with an access to a plain cell that lasted while others may have moved.
+    End {
+        /// The cell.
+        cell: ObjectId,
+        /// Whether it was for writing.
+        write: bool,
+        /// The number of the access in [`Execution::plain`].
+        begin: u32,
+    },
     /// Executed a fence.
     Fence(MemoryOrder),
 }
@@ -270,6 +279,14 @@ impl Execution {
     /// The objects that a thread watches which was held when the execution ended, as accesses of the kind that it looks with.
     pub fn awaited(&self, pending: &PendingOp) -> &[Access] {
         &self.awaited[pending.first_awaited as usize..][..pending.awaited_count as usize]
+    }
+
+    /// The robust mutexes that a thread holds when it ends: at this step, or, if it was only about to, after the execution.
+    pub fn left_locked(&self, thread: ThreadId, step: Option<usize>) -> impl Iterator<Item = ObjectId> + '_ {
+        let of_step = step.map(|step| self.footprint(step)).unwrap_or_default();
+        let of_step = of_step.iter().filter(|access| **access != Access::EVERYTHING).map(|access| access.object());
+        let of_step = of_step.filter(|object| self.state.is_robust(*object));
+        of_step.chain(self.state.robust(thread).filter(move |_| step.is_none()))
     }
 
     /// Whether a step changes an object by a write, as far as threads that spin on the object can tell.

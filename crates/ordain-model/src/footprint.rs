@@ -2,9 +2,16 @@
 //!
 //! Two operations are *dependent* if they touch a common object and one writes it. "Read" means that the accesses of
 //! several threads commute with each other: plain reading, but also taking a read lock or dropping one of many senders.
+//! Giving up a share commutes with giving up others unless that decides whose is the last. Happens-before knows nothing of it: the last one
+//! writes. But who has not given up a share yet, and would have the last one from now on, depends on who gives up the last but one.
 
 use crate::names::ObjectId;
 use smallvec::SmallVec;
+
+/// Low bits of an access that writes.
+const WRITE: u32 = 1;
+/// Bit of an access that gives up a share which is not the last; the bit below it says that one is left then.
+const GIVE_UP: u32 = 2;
 
 /// An object, read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,31 +20,46 @@ pub struct Access(u32);
 
 impl Access {
     /// Depends on everything: the step of a thread that went on only because nobody else could.
-    pub const EVERYTHING: Self = Self(u32::MAX);
+    pub const EVERYTHING: Self = Self(!3 | WRITE);
 
     /// An access that commutes with other reads.
     pub fn read(object: ObjectId) -> Self {
-        Self(object.0 << 1)
+        Self(object.0 << 2)
     }
 
     /// An access that commutes with no other.
     pub fn write(object: ObjectId) -> Self {
-        Self(object.0 << 1 | 1)
+        Self(object.0 << 2 | WRITE)
+    }
+
+    /// Gives up one of several shares in an object, of which so many are left then.
+    pub fn give_up(object: ObjectId, left: u64) -> Self {
+        match left {
+            0 => Self::write(object),
+            1 => Self(object.0 << 2 | GIVE_UP | 1),
+            _ => Self(object.0 << 2 | GIVE_UP),
+        }
+    }
+
+    /// The same with another object.
+    pub fn with_object(self, object: ObjectId) -> Self {
+        Self(object.0 << 2 | self.0 & 3)
     }
 
     /// The object.
     pub fn object(self) -> ObjectId {
-        ObjectId(self.0 >> 1)
+        ObjectId(self.0 >> 2)
     }
 
     /// Whether it writes.
     pub fn is_write(self) -> bool {
-        self.0 & 1 == 1
+        self.0 & 3 == WRITE
     }
 
     /// Whether the two do not commute.
     pub fn conflicts(self, other: Self) -> bool {
-        self.0 >> 1 == other.0 >> 1 && (self.0 | other.0) & 1 == 1
+        let decides = || self.0 & other.0 & GIVE_UP != 0 && (self.0 | other.0) & 1 == 1;
+        self.0 >> 2 == other.0 >> 2 && (self.is_write() || other.is_write() || decides())
     }
 }
 
@@ -65,5 +87,15 @@ mod tests {
         assert!(dependent(&[Access::write(x)], &[Access::write(x)]));
         assert!(!dependent(&[Access::write(x)], &[Access::write(y)]));
         assert!(dependent(&[Access::EVERYTHING], &[]));
+    }
+
+    #[test]
+    fn giving_up_shares_commutes_unless_one_is_left() {
+        let x = ObjectId(3);
+        let [last, second, many] = [0, 1, 2].map(|left| [Access::give_up(x, left)]);
+        assert!(!dependent(&many, &many) && dependent(&many, &second) && dependent(&second, &second));
+        assert!(last[0].is_write() && dependent(&last, &many) && dependent(&last, &[Access::read(x)]));
+        assert!(!dependent(&second, &[Access::read(x)]) && !second[0].is_write());
+        assert_eq!(second[0].with_object(ObjectId(4)), Access::give_up(ObjectId(4), 1));
     }
 }

@@ -4,9 +4,13 @@
 //! one of the objects that it has looked at since. The first idle rounds are explored as they are. After that the thread is
 //! *held*: it goes on when an object that it watches changes, or when nobody else can go on. So a loop that waits for
 //! a flag is explored in finitely many executions, and one that waits for ever is found.
+//!
+//! What a thread watches is what it has looked at since it was last at the same place, so a loop may be of any shape. A thread that has seen
+//! a change since then is not held: it may be about to leave the loop.
 
 use crate::execution::Site;
 use crate::footprint::Access;
+use crate::names::ObjectId;
 use crate::operation::{Operation, Outcome, Wait};
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -31,25 +35,46 @@ struct Watched {
     access: Access,
     /// The object's version after the thread's last access.
     version: Version,
-    /// Where the thread looked.
-    site: Site,
-    /// In which lap of its loop.
-    lap: u32,
+    /// When the thread last looked: the number of its step.
+    at: u32,
 }
 
-/// More objects than this in one round are no spinning.
-const MOST_WATCHED: usize = 32;
-/// Nor are more places in the program than this. They are searched at each step.
+/// When a thread last looked at an object at one place.
+#[derive(Clone, Copy)]
+struct Look {
+    site: Site,
+    object: ObjectId,
+    at: u32,
+}
+
+/// A thread that looks at more objects than this in one round is not held.
+pub(crate) const MOST_WATCHED: usize = 96;
+
+/// Yields, sleeps and expired waits at one site.
+#[derive(Clone, Copy)]
+struct Rounds {
+    site: Site,
+    count: u32,
+    /// When the thread was last there.
+    at: u32,
+}
+
+/// A round with more places in the program than this is no spinning. They are searched at each step.
 const MOST_SITES: usize = 1024;
 
 /// What one thread has done since it last made or saw a change.
 #[derive(Default)]
 pub(crate) struct Idle {
     watched: Vec<Watched>,
-    /// The present lap. What was not looked at in the last whole lap is not part of the loop.
-    lap: u32,
-    /// Yields, sleeps and expired waits at each site.
-    rounds: SmallVec<[(Site, u32); 2]>,
+    looks: Vec<Look>,
+    /// How many steps were noted.
+    now: u32,
+    /// When it last saw a change that another thread had made, or lost sight of what it watches.
+    changed: u32,
+    /// When it was last where it is held. What it has looked at since is what it watches.
+    since: u32,
+    /// Where it gave way.
+    rounds: SmallVec<[Rounds; 2]>,
     /// Reads of something that it had read at the same place, unchanged.
     rereads: u32,
     /// How often it went on only because nobody else could.
@@ -80,11 +105,20 @@ fn is_signal(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::SIGNALLED | Outcome::BROKEN_OFF)
 }
 
-fn counts(op: &Operation, outcome: Outcome) -> Counts {
+/// `same` says that a cell or count may have been written and holds what it held before.
+fn counts(op: &Operation, outcome: Outcome, same: bool) -> Counts {
     let failed = outcome == Outcome::FAILED;
     match op {
         _ if is_signal(outcome) => Counts::Progress,
+        Operation::Update { .. } | Operation::CompareExchange { .. } | Operation::Count { observes: true, .. }
+            if same =>
+        {
+            Counts::Looks
+        }
+        Operation::Store { .. } if same => Counts::Neutral,
         Operation::Yield | Operation::Sleep => Counts::Idle,
+        // It has failed to take the lock at once, and waits for it.
+        Operation::WriteQueue { .. } => Counts::Neutral,
         _ if failed && op.wait().is_some_and(|w| w != Wait::Try) => Counts::Idle,
         Operation::Load { .. } | Operation::IsFinished { .. } | Operation::OnceCheck { .. } => Counts::Looks,
         Operation::TestCancel if outcome == Outcome::DONE => Counts::Looks,
@@ -98,7 +132,6 @@ fn counts(op: &Operation, outcome: Outcome) -> Counts {
         | Operation::ReadLock { .. }
         | Operation::ReadUnlock { .. }
         | Operation::WriteLock { .. }
-        | Operation::WriteQueue { .. }
         | Operation::WriteTurn { .. }
         | Operation::WriteUnlock { .. }
         | Operation::QueueWait { .. }
@@ -120,6 +153,7 @@ impl Idle {
             return;
         }
         self.watched.clear();
+        self.looks.clear();
         self.rounds.clear();
         self.rereads = 0;
         self.releases = 0;
@@ -130,11 +164,14 @@ impl Idle {
 
     /// Becomes equal to another one, in the memory that it has.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        let Self { watched, lap, rounds, rereads, releases, released_at, progressed, sites } = other;
+        let Self { watched, looks, now, changed, since, rounds, rereads, releases, released_at, progressed, sites } =
+            other;
         self.watched.clone_from(watched);
+        self.looks.clone_from(looks);
         self.rounds.clone_from(rounds);
         self.sites.clone_from(sites);
-        (self.lap, self.rereads, self.releases) = (*lap, *rereads, *releases);
+        (self.now, self.changed, self.since) = (*now, *changed, *since);
+        (self.rereads, self.releases) = (*rereads, *releases);
         (self.released_at, self.progressed) = (*released_at, *progressed);
     }
 
@@ -157,27 +194,29 @@ impl Idle {
         self.in_lap().map(|w| w.access)
     }
 
-    /// What it has looked at in the present lap.
+    /// What it has looked at since it was last where it is held.
     fn in_lap(&self) -> impl Iterator<Item = &Watched> + '_ {
-        self.watched.iter().filter(|w| w.lap == self.lap)
+        self.watched.iter().filter(|w| w.at >= self.since)
     }
 
-    fn end_lap(&mut self) {
-        let lap = self.lap;
-        self.watched.retain(|w| w.lap == lap);
-        self.lap += 1;
-    }
-
-    fn rounds_at(&self, site: Site) -> u32 {
-        self.rounds.iter().find(|r| r.0 == site).map_or(0, |r| r.1)
+    fn rounds_at(&self, site: Site) -> Option<&Rounds> {
+        self.rounds.iter().find(|r| r.site == site)
     }
 
     /// Whether a step of the thread leaves things as they were as far as other spinning threads go: it failed, or is part of a loop
-    /// that the thread goes round for at least the second time after `bound` idle rounds.
-    pub(crate) fn leaves_unchanged(&self, op: &Operation, outcome: Outcome, site: Site, bound: u32) -> bool {
-        let kind = counts(op, outcome);
-        let spins = self.rounds.iter().any(|r| r.1 >= bound) || self.rereads >= bound.saturating_mul(8);
+    /// that the thread goes round for at least the second time after `bound` idle rounds. For `same` see [`Idle::note`].
+    pub(crate) fn leaves_unchanged(
+        &self,
+        op: &Operation,
+        outcome: Outcome,
+        site: Site,
+        bound: u32,
+        same: bool,
+    ) -> bool {
+        let kind = counts(op, outcome, same);
+        let spins = self.rounds.iter().any(|r| r.count >= bound) || self.rereads >= bound.saturating_mul(8);
         kind == Counts::Looks
+            || same
             || outcome == Outcome::FAILED
                 && kind == Counts::Idle
                 && !matches!(op, Operation::Woken { .. } | Operation::WriteTurn { .. })
@@ -186,28 +225,46 @@ impl Idle {
 
     /// Whether a thread that announces `op` must be held. `bound` idle rounds, and eight times as many repeated reads, are
     /// free. Waits that may expire are held only as far as expiring goes.
-    pub(crate) fn holds(&self, op: &Operation, site: Site, bound: u32) -> bool {
-        match op {
-            Operation::Yield | Operation::Sleep => self.rounds_at(site) >= bound,
-            _ if op.may_give_up() => self.rounds_at(site) >= bound,
+    pub(crate) fn holds(&mut self, op: &Operation, site: Site, bound: u32) -> bool {
+        let since = match op {
+            _ if matches!(op, Operation::Yield | Operation::Sleep) || op.may_give_up() => {
+                self.rounds_at(site).filter(|r| r.count >= bound).map(|r| r.at)
+            }
+            _ if self.rereads < bound.saturating_mul(8) => None,
             Operation::Load { .. }
             | Operation::IsFinished { .. }
             | Operation::OnceCheck { .. }
+            | Operation::Update { .. }
             | Operation::CompareExchange { .. }
+            | Operation::FutexWait { .. }
             | Operation::TestCancel
-            | Operation::Lock { wait: Wait::Try, .. } => {
-                self.rereads >= bound.saturating_mul(8)
-                    && op.object().is_none_or(|o| self.watched.iter().any(|w| w.access.object() == o && w.site == site))
-            }
-            Operation::Access { .. } => {
-                self.rereads >= bound.saturating_mul(8) && self.watched.iter().any(|w| w.site == site)
-            }
-            _ => false,
-        }
+            | Operation::Access { .. }
+            | Operation::Count { observes: true, .. } => self.last_look(op, site),
+            _ if op.wait() == Some(Wait::Try) => self.last_look(op, site),
+            _ => None,
+        };
+        // Who has seen a change since may do something else now.
+        let Some(since) = since.filter(|since| self.changed <= *since) else { return false };
+        self.since = since;
+        true
     }
 
-    /// Takes note of a step of the thread, given its accesses, the versions that their objects had before and have now. Gives the
-    /// site of a loop that the thread has left although nothing had changed: it was not waiting, only long.
+    /// Watches nothing: it goes on when nobody else can.
+    pub(crate) fn watch_nothing(&mut self) {
+        self.since = u32::MAX;
+    }
+
+    /// When the thread last looked at the same at the same place.
+    fn last_look(&self, op: &Operation, site: Site) -> Option<u32> {
+        let object = if matches!(op, Operation::Access { .. }) { None } else { op.object() };
+        let same = |l: &&Look| l.site == site && object.is_none_or(|o| l.object == o);
+        self.looks.iter().filter(same).map(|l| l.at).max()
+    }
+
+    /// Takes note of a step of the thread, given its accesses, the versions that their objects had before and have now. `same` says that it
+    /// wrote a cell and left it as it was. Gives the site of a loop that the thread has left although nothing had changed: it was not
+    /// waiting, only long.
+    #[allow(clippy::too_many_arguments)]
     pub(crate) fn note(
         &mut self,
         op: &Operation,
@@ -216,16 +273,16 @@ impl Idle {
         accesses: &[Access],
         before: &[Version],
         versions: &[Version],
+        same: bool,
     ) -> Option<Site> {
         if is_signal(outcome) {
             // The handler may change what the loop waits for.
             self.reset();
             return None;
         }
-        let kind = counts(op, outcome);
+        let kind = counts(op, outcome, same);
         let left = self.released_at.filter(|_| !self.sites.contains(&site) || matches!(op, Operation::Exit));
-        let is_too_long = self.watched.len() > MOST_WATCHED || self.sites.len() > MOST_SITES;
-        if is_too_long || kind == Counts::Progress && self.rounds.is_empty() {
+        if self.sites.len() > MOST_SITES || kind == Counts::Progress && self.rounds.is_empty() {
             self.reset();
             return left;
         }
@@ -238,15 +295,25 @@ impl Idle {
             self.reset();
             return left;
         }
-        // Paths have directories in common; only who looks at the same again goes round.
-        let seen = |a: &Access| self.in_lap().any(|w| w.access.object() == a.object() && w.site == site);
-        let all = matches!(op, Operation::Access { .. });
-        let again = if all { accesses.iter().all(seen) } else { accesses.iter().any(seen) };
-        let lap_ends = kind == Counts::Looks && again && !accesses.is_empty();
-        if lap_ends {
-            self.end_lap();
+        self.now += 1;
+        let now = self.now;
+        if self.watched.len() + accesses.len() > MOST_WATCHED || self.looks.len() > 2 * MOST_WATCHED {
+            self.watched.clear();
+            self.looks.clear();
+            self.changed = now;
         }
-        let lap = self.lap;
+        if kind == Counts::Looks && !accesses.is_empty() {
+            // Paths have directories in common; only who looks at the same again goes round.
+            let again = |a: &Access| self.looks.iter().any(|l| l.site == site && l.object == a.object());
+            let all = matches!(op, Operation::Access { .. });
+            self.rereads += u32::from(if all { accesses.iter().all(again) } else { accesses.iter().any(again) });
+            for access in accesses {
+                match self.looks.iter_mut().find(|l| l.site == site && l.object == access.object()) {
+                    Some(look) => look.at = now,
+                    None => self.looks.push(Look { site, object: access.object(), at: now }),
+                }
+            }
+        }
         for (access, before) in accesses.iter().zip(before) {
             let mut version = versions[access.object().index()];
             let own = version.commuting.saturating_sub(before.commuting);
@@ -255,34 +322,31 @@ impl Idle {
                 version.commuting = own;
             }
             match self.watched.iter_mut().find(|w| w.access.object() == access.object()) {
-                Some(seen) if before.differs(seen.version, *access) => {
-                    // Someone else changed it since: it gets one lap to look round, and no new free rounds.
-                    self.watched.clear();
-                    self.releases = 0;
-                    self.released_at = None;
-                    self.watched.push(Watched { access: *access, version, site, lap });
-                }
                 Some(seen) => {
-                    if access.is_write() {
+                    if before.differs(seen.version, *access) {
+                        // Someone else changed it since: the thread gets one lap to look round, and no new free rounds.
+                        self.changed = now;
+                        self.releases = 0;
+                        self.released_at = None;
+                        seen.access = *access;
+                    } else if access.is_write() {
                         seen.access = *access;
                     } else {
                         version.commuting = seen.version.commuting + own;
                     }
-                    (seen.version, seen.site, seen.lap) = (version, site, lap);
+                    (seen.version, seen.at) = (version, now);
                 }
-                None => self.watched.push(Watched { access: *access, version, site, lap }),
+                None => self.watched.push(Watched { access: *access, version, at: now }),
             }
         }
-        self.rereads += u32::from(lap_ends);
         if !self.sites.contains(&site) {
             self.sites.push(site);
         }
         if kind == Counts::Idle {
-            match self.rounds.iter_mut().find(|r| r.0 == site) {
-                Some(round) => round.1 += 1,
-                None => self.rounds.push((site, 1)),
+            match self.rounds.iter_mut().find(|r| r.site == site) {
+                Some(round) => (round.count, round.at) = (round.count + 1, now),
+                None => self.rounds.push(Rounds { site, count: 1, at: now }),
             }
-            self.end_lap();
         }
         left
     }

@@ -143,8 +143,7 @@ impl Renaming {
     pub fn footprint(&self, footprint: &[Access]) -> Option<Footprint> {
         let rename = |access: &Access| match *access {
             Access::EVERYTHING => Some(Access::EVERYTHING),
-            access if access.is_write() => Some(Access::write(self.object(access.object())?)),
-            access => Some(Access::read(self.object(access.object())?)),
+            access => Some(access.with_object(self.object(access.object())?)),
         };
         footprint.iter().map(rename).collect()
     }

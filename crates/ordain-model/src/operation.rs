@@ -111,10 +111,13 @@ pub enum Operation {
         wait: Wait,
     },
     /// Takes a read-write lock that prefers writers for writing if it is free ([`Outcome::DONE`]); else joins the writers that
-    /// wait and keep new readers out ([`Outcome::FAILED`]), and [`Operation::WriteTurn`] must follow.
+    /// wait and keep new readers out ([`Outcome::FAILED`]), and [`Operation::WriteTurn`] must follow. A writer whose wait cannot expire
+    /// joins them only while readers hold the lock: while a writer does, readers are kept out anyway.
     WriteQueue {
         /// The read-write lock.
         lock: ObjectId,
+        /// Whether the wait can expire.
+        wait: Wait,
     },
     /// Waits for the lock as one of its waiting writers: [`Outcome::DONE`], or [`Outcome::FAILED`] if it gave up.
     WriteTurn {
@@ -328,6 +331,21 @@ pub enum Operation {
         observes: bool,
     },
 
+    /// One more share in what is counted.
+    AddShare {
+        /// The reference count.
+        count: ObjectId,
+        /// Whether it keeps nothing alive.
+        weak: bool,
+    },
+    /// Gives up a share in what is counted. Shares that are given up commute, but for the last one.
+    DropShare {
+        /// The reference count.
+        count: ObjectId,
+        /// Whether it kept nothing alive.
+        weak: bool,
+    },
+
     /// Sleeps. Time is virtual: it takes no time and orders nothing.
     Sleep,
     /// Gives others a chance to run.
@@ -510,7 +528,9 @@ impl Operation {
             | Self::Poll { wait, .. }
             | Self::TakeSignal { wait, .. }
             | Self::Park { wait } => Some(wait),
-            Self::OnceBegin { .. } | Self::DestroyQueue { .. } => Some(Wait::Block),
+            Self::OnceBegin { .. } | Self::DestroyQueue { .. } | Self::WriteQueue { wait: Wait::Block, .. } => {
+                Some(Wait::Block)
+            }
             _ => None,
         }
     }
@@ -543,7 +563,7 @@ impl Operation {
             | Self::MakeConsistent { lock }
             | Self::ReadLock { lock, .. }
             | Self::WriteLock { lock, .. }
-            | Self::WriteQueue { lock }
+            | Self::WriteQueue { lock, .. }
             | Self::WriteTurn { lock, .. }
             | Self::ReadUnlock { lock }
             | Self::WriteUnlock { lock } => Some(lock),
@@ -567,7 +587,7 @@ impl Operation {
             | Self::CloneSender { channel }
             | Self::DropSender { channel }
             | Self::DropReceiver { channel } => Some(channel),
-            Self::Count { count, .. } => Some(count),
+            Self::Count { count, .. } | Self::AddShare { count, .. } | Self::DropShare { count, .. } => Some(count),
             Self::Destroy { object }
             | Self::Free { object }
             | Self::Await { object, .. }
@@ -658,7 +678,7 @@ impl Operation {
             | Self::MakeConsistent { lock: o }
             | Self::ReadLock { lock: o, .. }
             | Self::WriteLock { lock: o, .. }
-            | Self::WriteQueue { lock: o }
+            | Self::WriteQueue { lock: o, .. }
             | Self::WriteTurn { lock: o, .. }
             | Self::ReadUnlock { lock: o }
             | Self::WriteUnlock { lock: o }
@@ -682,6 +702,8 @@ impl Operation {
             | Self::Update { cell: o, .. }
             | Self::CompareExchange { cell: o, .. }
             | Self::Count { count: o, .. }
+            | Self::AddShare { count: o, .. }
+            | Self::DropShare { count: o, .. }
             | Self::Await { object: o, .. }
             | Self::Poll { set: o, .. }
             | Self::BlockSignals { signals: o, .. }
@@ -743,8 +765,8 @@ impl Operation {
             Self::WriteLock { wait: Wait::Block | Wait::Interruptible, .. } => "write-lock",
             Self::WriteLock { wait: Wait::Try, .. } => "try-write-lock",
             Self::WriteLock { wait: Wait::Timed, .. } => "timed-write-lock",
-            Self::WriteQueue { .. } => "write-queue",
-            Self::WriteTurn { .. } => "write-turn",
+            Self::WriteQueue { .. } | Self::WriteTurn { wait: Wait::Block | Wait::Interruptible, .. } => "write-lock",
+            Self::WriteTurn { .. } => "timed-write-lock",
             Self::ReadUnlock { .. } => "read-unlock",
             Self::WriteUnlock { .. } => "write-unlock",
             Self::QueueWait { .. } => "wait",
@@ -780,6 +802,8 @@ impl Operation {
             Self::CompareExchange { .. } => "compare-exchange",
             Self::Count { observes: false, .. } => "count",
             Self::Count { .. } => "observe-count",
+            Self::AddShare { .. } => "add-share",
+            Self::DropShare { .. } => "drop-share",
             Self::Sleep => "sleep",
             Self::Yield => "yield",
             Self::Choose { .. } => "choose",

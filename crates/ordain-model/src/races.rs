@@ -140,6 +140,21 @@ struct CellHistory {
     reads: Vec<(PlainAccess, u32)>,
 }
 
+/// The access that another thread made in the middle of the first one, which lasted until behind the others, if they conflict.
+fn overlap(accesses: &[PlainAccess], thread: ThreadId, cell: ObjectId, write: bool) -> Option<DataRace> {
+    let (first, others) = accesses.split_first()?;
+    let conflicts = |other: &&PlainAccess| {
+        other.thread != thread
+            && match other.kind {
+                PlainKind::Read(c) => c == cell && write,
+                PlainKind::Write(c) => c == cell,
+                PlainKind::End { .. } | PlainKind::Fence(_) => false,
+            }
+    };
+    let second = others.iter().find(conflicts)?;
+    Some(DataRace { cell, first: *first, second: *second })
+}
+
 /// Finds the data races of an execution, at most one for each cell.
 pub fn find(execution: &Execution, out: &mut Vec<DataRace>) {
     out.clear();
@@ -151,7 +166,7 @@ pub fn find(execution: &Execution, out: &mut Vec<DataRace>) {
     let mut sync = Synchronisation::new(execution.spawned_by.len());
     let mut cells: BTreeMap<ObjectId, CellHistory> = BTreeMap::new();
     let mut done = 0;
-    for access in &execution.plain {
+    for (number, access) in execution.plain.iter().enumerate() {
         while done < access.after as usize {
             sync.step(execution, done);
             done += 1;
@@ -163,8 +178,15 @@ pub fn find(execution: &Execution, out: &mut Vec<DataRace>) {
             }
             PlainKind::Read(cell) => (cell, false),
             PlainKind::Write(cell) => (cell, true),
+            PlainKind::End { cell, write, .. } => (cell, write),
         };
         if out.iter().any(|race| race.cell == cell) {
+            continue;
+        }
+        if let PlainKind::End { begin, .. } = access.kind
+            && let Some(race) = overlap(&execution.plain[begin as usize..number], access.thread, cell, write)
+        {
+            out.push(race);
             continue;
         }
         let history = cells.entry(cell).or_default();

@@ -173,7 +173,12 @@ impl State {
     /// Robust mutexes that a thread holds: whoever takes them next is told if it ends.
     pub(crate) fn robust(&self, thread: ThreadId) -> impl Iterator<Item = ObjectId> + '_ {
         let own = self.holds.iter().filter(move |h| h.thread == thread).map(|h| h.object);
-        own.filter(|object| self.fixed.param(*object) & crate::primitives::ROBUST != 0)
+        own.filter(|object| self.is_robust(*object))
+    }
+
+    /// Whether one of the objects that threads touch when they end is a mutex whose next owner is told.
+    pub(crate) fn is_robust(&self, object: ObjectId) -> bool {
+        self.fixed.param(object) & crate::primitives::ROBUST != 0
     }
 
     /// Forgets a hold; false if there was none.

@@ -44,7 +44,10 @@ impl Narrator {
     /// Learns from an operation that was executed or announced.
     pub fn note(&mut self, words: &dyn Words, sources: &mut Sources, op: Operation, site: Site) {
         let told = match op {
-            Operation::Woken { .. } | Operation::Count { .. } => false,
+            Operation::Woken { .. }
+            | Operation::Count { .. }
+            | Operation::AddShare { .. }
+            | Operation::DropShare { .. } => false,
             Operation::QueueWait { .. } => {
                 self.waits.insert(site);
                 true

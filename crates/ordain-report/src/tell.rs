@@ -178,7 +178,7 @@ impl Teller<'_> {
     fn race(&mut self, race: &DataRace) -> Race {
         let access = |a: &PlainAccess| RaceAccess {
             thread: self.thread(a.thread).unwrap_or(0),
-            write: matches!(a.kind, PlainKind::Write(_)),
+            write: matches!(a.kind, PlainKind::Write(_) | PlainKind::End { write: true, .. }),
             place: self.place(a.site),
             after: a.after as usize,
         };
@@ -246,7 +246,11 @@ impl Teller<'_> {
 
     fn data_race(&self, race: &DataRace) -> (String, Vec<String>) {
         let access = |a: &PlainAccess| {
-            let verb = if matches!(a.kind, PlainKind::Write(_)) { "writes" } else { "reads" };
+            let verb = if matches!(a.kind, PlainKind::Write(_) | PlainKind::End { write: true, .. }) {
+                "writes"
+            } else {
+                "reads"
+            };
             format!("{} {verb}{}", self.words.thread(a.thread), self.words.at(a.site))
         };
         let headline = format!("nothing orders these accesses to {}:", self.words.object(race.cell));
@@ -261,7 +265,7 @@ impl Teller<'_> {
             let (taken, shared, released) = match step.op {
                 Operation::Lock { lock, .. }
                 | Operation::WriteLock { lock, .. }
-                | Operation::WriteQueue { lock }
+                | Operation::WriteQueue { lock, .. }
                 | Operation::WriteTurn { lock, .. } => (Some(lock), false, None),
                 Operation::ReadLock { lock, .. } => (Some(lock), true, None),
                 Operation::Unlock { lock } | Operation::WriteUnlock { lock } | Operation::ReadUnlock { lock } => {
@@ -307,7 +311,7 @@ impl Teller<'_> {
         // Otherwise what the culprit and others have in common; without a culprit, whatever is shared.
         let mut users: HashMap<ObjectId, Vec<ThreadId>> = HashMap::new();
         for step in &self.execution.steps {
-            if let Some(object) = step.op.object().filter(|_| !matches!(step.op, Operation::Count { .. })) {
+            if let Some(object) = step.op.object().filter(|_| !is_count(&step.op)) {
                 let users = users.entry(object).or_default();
                 if !users.contains(&step.thread) {
                     users.push(step.thread);
@@ -461,4 +465,8 @@ impl Order {
         after.sort_unstable();
         after
     }
+}
+/// Whether an operation is about a reference count, which says nothing about what threads share.
+fn is_count(op: &Operation) -> bool {
+    matches!(op, Operation::Count { .. } | Operation::AddShare { .. } | Operation::DropShare { .. })
 }

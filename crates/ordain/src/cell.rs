@@ -12,7 +12,7 @@ use std::fmt;
 /// Memory that may change behind a shared reference, as [`std::cell::UnsafeCell`].
 ///
 /// Use [`with`](Self::with) to read and [`with_mut`](Self::with_mut) to write: in a check, two accesses of which one
-/// writes and that nothing orders are a finding.
+/// writes and that nothing orders are a finding. An access lasts until its closure ends.
 pub struct UnsafeCell<T: ?Sized> {
     /// The memory in the model.
     object: Object,
@@ -50,9 +50,8 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*const T) -> R,
     {
-        if rt::active() {
-            rt::plain_access(self.id(), false);
-        }
+        // Not in a closure, which would be the caller then.
+        let _access = if self.object.active() { Some(rt::begin_access(self.id(), false)) } else { None };
         f(self.inner.get())
     }
 
@@ -64,9 +63,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*mut T) -> R,
     {
-        if rt::active() {
-            rt::plain_access(self.id(), true);
-        }
+        let _access = if self.object.active() { Some(rt::begin_access(self.id(), true)) } else { None };
         f(self.inner.get())
     }
 
@@ -79,7 +76,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn get_mut(&mut self) -> &mut T {
         if rt::active() {
-            rt::plain_access(self.id(), true);
+            rt::exclusive_access(self.id());
         }
         self.inner.get_mut()
     }

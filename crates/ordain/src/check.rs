@@ -470,7 +470,9 @@ impl Run<'_> {
         (report.executions, report.blocked, report.steps) = (total.executions, total.blocked, total.steps);
         (report.threads, report.depth) = (total.threads, total.depth);
         report.elapsed = elapsed(&conductor);
-        let verified = total.exhausted && strategy.coverage() == Coverage::Everything;
+        let explored = total.exhausted && strategy.coverage() == Coverage::Everything;
+        report.blind_spot = self.executor.sight().blind_spot();
+        let verified = explored && report.blind_spot.is_none();
         report.bound_reached = total.exhausted && strategy.coverage() == Coverage::Bound;
         report.verdict = if !report.findings.is_empty() {
             Verdict::Finding
@@ -479,11 +481,11 @@ impl Run<'_> {
         } else {
             Verdict::NoFinding
         };
-        if verified {
+        if explored {
             report.estimate = Some(Estimate::exact(total.executions));
         }
         sample(report.elapsed, total.executions, report.findings.len(), report.estimate);
-        let crossings = if verified || !exhaustive { Vec::new() } else { crossings(&*strategy) };
+        let crossings = if explored || !exhaustive { Vec::new() } else { crossings(&*strategy) };
         let path = self.describe_path(&crossings);
         let mut run = record::run(&report, total.exhausted, interrupted, progress.done(), path);
         run.notes.extend(keeping.into_iter().flat_map(|keeping| keeping.notes));
@@ -558,6 +560,7 @@ impl Run<'_> {
             bound_reached: false,
             estimate: None,
             trouble: None,
+            blind_spot: None,
             options: self.check.options,
         }
     }

@@ -19,7 +19,12 @@ use std::path::{Path, PathBuf};
 /// What to do about a program that is not deterministic.
 pub(crate) const NONDETERMINISM_ADVICE: &str = "A checked program must do the same whenever its threads move in the same \
      order: look for real time, random numbers, addresses, iteration over HashMap, state that survives from one execution to \
-     the next (statics of std, values captured by the closure), and types of std where ordain's are needed";
+     the next (statics of std, values captured by the closure), and types of std where ordain's are needed: also std::sync::Arc, \
+     if what happens depends on who drops the last reference or on its counts (use ordain::sync::Arc)";
+
+/// What to do if two accesses are ordered after all, by something that is not seen.
+const ARC_ADVICE: &str = "if std::sync::Arc orders them, because one of them is made by who drops the last reference or is found to have \
+     the only one: a check does not see its counts; use ordain::sync::Arc";
 
 /// What checks of the library see.
 pub(crate) const LEVEL: &str = "ordain types, sequential consistency";
@@ -131,6 +136,12 @@ pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<N
     }
 }
 
+/// Whether the program uses reference counts that are seen.
+fn counts_shares(execution: &ordain_model::Execution) -> bool {
+    use ordain_model::Operation::{AddShare, Count, DropShare};
+    execution.steps.iter().any(|s| matches!(s.op, AddShare { .. } | Count { .. } | DropShare { .. }))
+}
+
 fn panic_message(executor: &Executor, panics: &[Panicked]) -> String {
     let mut text = String::new();
     for panic in panics {
@@ -188,6 +199,10 @@ pub(crate) fn describe(executor: &Executor, noticed: Noticed, context: &Context<
     let mut sources = std::env::current_exe().map_or_else(|_| Sources::default(), |path| Sources::of_file(&path));
     let mut story = ordain_report::tell(executor, &mut sources, &facts);
     story.shrunk = context.shrunk;
+    let is_exclusive = |r: &&DataRace| executor.is_exclusive(&r.first) || executor.is_exclusive(&r.second);
+    if kind == FindingKind::DataRace && found.first().filter(is_exclusive).is_some() && !counts_shares(execution) {
+        story.details.push(ARC_ADVICE.to_owned());
+    }
     let schedule = store::schedule(executor, context.check, &story, prefix.len());
     let stored = match (context.number, context.directory) {
         (0, _) | (_, None) => Ok(None),

@@ -38,6 +38,8 @@ pub struct Report {
     pub estimate: Option<Estimate>,
     /// What went wrong beside the check.
     pub(crate) trouble: Option<String>,
+    /// Why the program cannot be verified, whatever was explored.
+    pub(crate) blind_spot: Option<&'static str>,
     /// How they went about it, if the search was divided.
     pub(crate) crew: Option<ordain_report::Workers>,
     pub(crate) spun: bool,
@@ -74,6 +76,7 @@ impl fmt::Display for Report {
                     "no finding within the bound, in {executions} executions; schedules beyond it were not explored"
                 )?;
             }
+            Verdict::NoFinding if self.blind_spot.is_some() => write!(f, "no finding in {executions} executions")?,
             Verdict::NoFinding if self.estimate.is_some() => {
                 let things = if self.strategy == "dfs" { "schedules" } else { "classes" };
                 let explored = self.estimate.map(|e| e.in_words(things)).unwrap_or_default();
@@ -92,6 +95,9 @@ impl fmt::Display for Report {
         }
         if blocked > 0 {
             write!(f, " (and {blocked} cut short)")?;
+        }
+        if let Some(blind_spot) = self.blind_spot {
+            write!(f, "; not verified: {blind_spot}")?;
         }
         write!(f, " [strategy: {}; level: ordain types; memory model: sequential consistency", self.strategy)?;
         if self.options.kind_time {

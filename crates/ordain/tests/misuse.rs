@@ -183,7 +183,8 @@ fn types_of_std_that_never_block_are_fine() {
         let inner = inner.clone();
         thread::spawn(move || *inner.lock().unwrap() += 1).join().unwrap();
     });
-    assert_eq!(report.verdict, Verdict::Verified);
+    report.expect_no_finding();
+    assert!(report.to_string().contains("std's locks and atomics are not seen"), "{report}");
     assert!(*seen.lock().unwrap() >= report.executions);
 }
 

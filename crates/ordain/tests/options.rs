@@ -150,7 +150,8 @@ fn max_steps_counts_from_the_last_thread_that_began_or_ended() {
             other.join().unwrap();
         }
     });
-    assert_eq!(report.verdict, Verdict::Verified);
+    // The threads share nothing, so there is no finding and no more to say.
+    assert_eq!((report.verdict, report.executions), (Verdict::NoFinding, 1));
     assert!(report.depth > 200);
 }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{finding, outcomes_of, outcomes_with, quiet, verify};
+use common::{finding, outcomes_of, outcomes_with, quiet, verify, verify_apart};
 use ordain::FindingKind::{Deadlock, Livelock, Panic};
 use ordain::hint;
 use ordain::sync::Mutex;
@@ -263,7 +263,7 @@ fn a_thread_that_spins_on_one_that_is_blocked_is_told() {
 
 #[test]
 fn waiting_by_is_finished_ends() {
-    verify(|| {
+    verify_apart(|| {
         let other = thread::spawn(|| 5);
         while !other.is_finished() {
             thread::yield_now();

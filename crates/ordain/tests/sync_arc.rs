@@ -162,3 +162,17 @@ fn unsized_values_are_shared() {
         assert_eq!(Arc::<[u8]>::from(vec![1, 2]).len(), 2);
     });
 }
+
+#[test]
+fn dropping_has_a_class_for_each_thread_that_may_be_last() {
+    for droppers in 2..=4 {
+        let count = classes(move || {
+            let value = Arc::new(vec![1]);
+            let others: Vec<_> = (1..droppers).map(|_| value.clone()).collect();
+            let others: Vec<_> = others.into_iter().map(|v| thread::spawn(move || drop(v))).collect();
+            drop(value);
+            others.into_iter().for_each(|t| t.join().unwrap());
+        });
+        assert_eq!(count, droppers);
+    }
+}

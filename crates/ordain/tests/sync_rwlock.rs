@@ -28,8 +28,8 @@ fn readers_commute() {
 
 #[test]
 fn a_writer_comes_before_or_after_each_reader() {
-    for readers in 1..=4 {
-        let count = classes(move || {
+    for readers in 1..=3 {
+        let seen = outcomes(move || {
             let lock = Arc::new(RwLock::new(0));
             let readers: Vec<_> = (0..readers)
                 .map(|_| {
@@ -38,10 +38,23 @@ fn a_writer_comes_before_or_after_each_reader() {
                 })
                 .collect();
             *lock.write().unwrap() = 1;
-            readers.into_iter().for_each(|r| assert!(r.join().unwrap() <= 1));
+            readers.into_iter().map(|r| r.join().unwrap()).collect::<Vec<_>>()
         });
-        assert_eq!(count, 1 << readers);
+        assert_eq!(seen.len(), 1 << readers);
     }
+}
+
+#[test]
+fn a_writer_may_begin_to_wait_while_a_reader_is_there() {
+    let count = classes(|| {
+        let lock = Arc::new(RwLock::new(0));
+        let lock2 = lock.clone();
+        let reader = thread::spawn(move || *lock2.read().unwrap());
+        *lock.write().unwrap() = 1;
+        reader.join().unwrap();
+    });
+    // The writer comes first, or second, or waits.
+    assert_eq!(count, 3);
 }
 
 #[test]
@@ -60,6 +73,50 @@ fn writers_exclude_each_other_and_readers() {
         seen
     });
     assert_eq!(seen, BTreeSet::from([(0, 0), (1, 1)]));
+}
+
+#[test]
+fn a_reader_that_reads_again_behind_a_waiting_writer_deadlocks() {
+    let found = finding(Deadlock, || {
+        let lock = Arc::new(RwLock::new(0));
+        let lock2 = lock.clone();
+        let writer = thread::spawn(move || *lock2.write().unwrap() = 1);
+        let first = lock.read().unwrap();
+        let second = lock.read().unwrap();
+        assert_eq!(*first, *second);
+        drop((first, second));
+        writer.join().unwrap();
+    });
+    assert!(found.message().contains("waits to read-lock"), "{found}");
+}
+
+#[test]
+fn a_reader_that_waits_for_another_one_deadlocks_behind_a_writer() {
+    finding(Deadlock, || {
+        let lock = Arc::new(RwLock::new(0));
+        let (lock2, lock3) = (lock.clone(), lock.clone());
+        let writer = thread::spawn(move || *lock2.write().unwrap() = 1);
+        let other = thread::spawn(move || *lock3.read().unwrap());
+        let guard = lock.read().unwrap();
+        assert!(other.join().unwrap() <= 1);
+        drop(guard);
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn writers_that_wait_for_each_other_add_no_classes() {
+    let count = classes(|| {
+        let lock = Arc::new(RwLock::new(0));
+        let writers: Vec<_> = (0..3)
+            .map(|_| {
+                let lock = lock.clone();
+                thread::spawn(move || *lock.write().unwrap() += 1)
+            })
+            .collect();
+        writers.into_iter().for_each(|w| w.join().unwrap());
+    });
+    assert_eq!(count, 6);
 }
 
 #[test]

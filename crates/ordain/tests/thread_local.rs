@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{outcomes, verify};
+use common::{outcomes, verify, verify_apart};
 use ordain::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use ordain::thread;
 use std::cell::{Cell, RefCell};
@@ -70,7 +70,7 @@ ordain::thread_local! {
 
 #[test]
 fn values_are_dropped_newest_first_when_their_thread_ends() {
-    verify(|| {
+    verify_apart(|| {
         DROPPED.with_borrow_mut(Vec::clear);
         let other = thread::spawn(|| {
             FIRST.with(|_| ());
@@ -100,7 +100,7 @@ ordain::thread_local! {
 
 #[test]
 fn a_destructor_may_use_other_values_but_not_its_own() {
-    verify(|| {
+    verify_apart(|| {
         SEEN.lock().unwrap().clear();
         thread::spawn(|| USES.with(|_| ())).join().unwrap();
         assert_eq!(*SEEN.lock().unwrap(), [true, false]);

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{classes, finding, outcomes, panic_text, verify};
+use common::{classes, finding, outcomes, panic_text, verify_apart};
 use ordain::FindingKind::{Deadlock, Panic};
 use ordain::sync::Mutex;
 use ordain::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -27,7 +27,7 @@ fn threads_borrow_and_all_are_waited_for() {
 
 #[test]
 fn results_come_back() {
-    verify(|| {
+    verify_apart(|| {
         let numbers = [1, 2, 3];
         let sum = thread::scope(|s| {
             let first = s.spawn(|| numbers[0]);
@@ -61,7 +61,7 @@ fn a_panic_that_nobody_joins_comes_out_of_the_scope() {
         });
     });
     assert!(found.message().contains("a scoped thread panicked: inside"), "{found}");
-    verify(|| {
+    verify_apart(|| {
         let text = panic_text(|| {
             thread::scope(|s| {
                 s.spawn(|| panic!("inside"));
@@ -73,7 +73,7 @@ fn a_panic_that_nobody_joins_comes_out_of_the_scope() {
 
 #[test]
 fn a_panic_that_is_joined_stays_inside() {
-    verify(|| {
+    verify_apart(|| {
         let result = thread::scope(|s| s.spawn(|| panic!("joined")).join());
         assert_eq!(*result.unwrap_err().downcast::<&str>().unwrap(), "joined");
     });
@@ -109,7 +109,7 @@ fn handles_tell_names_and_ends() {
 
 #[test]
 fn a_handle_may_be_joined_by_a_sibling() {
-    verify(|| {
+    verify_apart(|| {
         thread::scope(|s| {
             let first = s.spawn(|| 5);
             let second = s.spawn(move || first.join().unwrap() + 1);

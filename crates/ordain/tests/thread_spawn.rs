@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{classes, finding, outcomes, verify};
+use common::{finding, outcomes, verify, verify_apart};
 use ordain::FindingKind::{Deadlock, Panic};
 use ordain::sync::Mutex;
 use ordain::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -14,12 +14,13 @@ use std::time::Duration;
 
 #[test]
 fn results_come_back() {
-    assert_eq!(classes(|| assert_eq!(thread::spawn(|| 41 + 1).join().unwrap(), 42)), 1);
+    let report = verify_apart(|| assert_eq!(thread::spawn(|| 41 + 1).join().unwrap(), 42));
+    assert_eq!(report.executions, 1);
 }
 
 #[test]
 fn threads_have_names_and_identities() {
-    verify(|| {
+    verify_apart(|| {
         let main = thread::current();
         assert_eq!(main.name(), None);
         let named = thread::Builder::new().name("worker".into()).spawn(|| {
@@ -72,7 +73,7 @@ fn a_panic_that_nobody_joins_is_found() {
 
 #[test]
 fn a_panic_that_is_caught_is_no_finding() {
-    verify(|| {
+    verify_apart(|| {
         let result = std::panic::catch_unwind(|| panic!("caught"));
         assert!(result.is_err() && !thread::panicking());
         drop(thread::spawn(|| assert!(!thread::panicking())));
@@ -134,7 +135,7 @@ fn is_finished_is_false_before_and_true_after() {
 
 #[test]
 fn a_handle_can_be_joined_by_another_thread() {
-    verify(|| {
+    verify_apart(|| {
         let first = thread::spawn(|| 3);
         let second = thread::spawn(move || first.join().unwrap() + 1);
         assert_eq!(second.join().unwrap(), 4);
@@ -208,17 +209,17 @@ fn sleeping_orders_nothing() {
 
 #[test]
 fn yielding_makes_no_classes() {
-    let count = classes(|| {
+    let report = verify_apart(|| {
         let others: Vec<_> = (0..3).map(|_| thread::spawn(thread::yield_now)).collect();
         thread::yield_now();
         others.into_iter().for_each(|t| t.join().unwrap());
     });
-    assert_eq!(count, 1);
+    assert_eq!(report.executions, 1);
 }
 
 #[test]
 fn many_threads_are_fine() {
-    let report = verify(|| {
+    let report = verify_apart(|| {
         let others: Vec<_> = (0..500).map(|i| thread::spawn(move || i)).collect();
         assert_eq!(others.into_iter().map(|t| t.join().unwrap()).sum::<usize>(), 500 * 499 / 2);
     });

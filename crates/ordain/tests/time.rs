@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{outcomes, outcomes_with, quiet, verify};
+use common::{outcomes, outcomes_with, quiet, verify, verify_apart};
 use ordain::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use ordain::sync::mpsc::channel;
 use ordain::sync::{Mutex, Semaphore};
@@ -50,7 +50,7 @@ fn waits_that_expire_take_their_time() {
 
 #[test]
 fn time_follows_what_happened_before() {
-    verify(|| {
+    verify_apart(|| {
         let start = Instant::now();
         let other = thread::spawn(move || {
             thread::sleep(HOUR);
@@ -60,7 +60,7 @@ fn time_follows_what_happened_before() {
         assert_eq!(end - start, HOUR);
         assert!(Instant::now() >= end, "whoever joins is not earlier");
     });
-    verify(|| {
+    verify_apart(|| {
         thread::sleep(HOUR);
         let now = Instant::now();
         let other = thread::spawn(Instant::now);
@@ -79,7 +79,7 @@ fn time_follows_what_happened_before() {
 
 #[test]
 fn sleeps_of_different_threads_do_not_add_up() {
-    verify(|| {
+    verify_apart(|| {
         let start = Instant::now();
         let others: Vec<_> = (0..3).map(|_| thread::spawn(|| thread::sleep(HOUR))).collect();
         thread::sleep(HOUR);

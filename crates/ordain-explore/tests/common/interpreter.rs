@@ -26,6 +26,8 @@ struct Local {
     message: u32,
     /// Senders it owns, by channel.
     senders: Vec<u32>,
+    /// Shares it has, by count. Each thread begins with one.
+    shares: Vec<u64>,
     /// Threads that were there before it, or that it has spawned: what a thread does must not hang on the schedule.
     known: Vec<usize>,
     /// The thread that it is about to spawn.
@@ -133,7 +135,7 @@ impl Interpreter {
             channels: make(ObjectKind::Channel, p.channels.len(), &|i| p.channels[i]),
             cells: make(ObjectKind::Atomic, CELLS, &|_| 0),
             futexes: make(ObjectKind::Futex, CELLS, &|_| 0),
-            counts: make(ObjectKind::Count, OBJECTS, &|_| 0),
+            counts: make(ObjectKind::Count, OBJECTS, &|_| p.threads.len() as u64),
             signals: make(ObjectKind::Descriptor, OBJECTS, &|_| 0),
         });
     }
@@ -199,7 +201,7 @@ impl Interpreter {
                 (I::Destroy(m), _) => Some(Operation::Destroy { object: o.mutexes[m] }),
                 (I::Read(l, wait), _) => Some(Operation::ReadLock { lock: o.rwlocks[l], wait }),
                 (I::Write(l, wait), 0) if self.program.prefers_writers && wait != Wait::Try => {
-                    Some(Operation::WriteQueue { lock: o.rwlocks[l] })
+                    Some(Operation::WriteQueue { lock: o.rwlocks[l], wait })
                 }
                 (I::Write(l, wait), 1) => Some(Operation::WriteTurn { lock: o.rwlocks[l], wait }),
                 (I::Write(l, wait), _) => Some(Operation::WriteLock { lock: o.rwlocks[l], wait }),
@@ -266,6 +268,14 @@ impl Interpreter {
                     Some(Operation::CompareExchange { cell: o.cells[x], expected, success: ORDER, failure: ORDER })
                 }
                 (I::Count(n, observes), _) => Some(Operation::Count { count: o.counts[n], observes }),
+                (I::UpdateSpin(x), _) => Some(Operation::Update { cell: o.cells[x], order: ORDER }),
+                (I::LateSpin(x), 0) => Some(Operation::Load { cell: o.cells[x], order: ORDER }),
+                (I::LateSpin(_), _) => Some(Operation::Yield),
+                (I::ShareSpin(n) | I::AddShare(n) | I::DropShare(n), _) if local.shares[n] == 0 => None,
+                (I::ShareSpin(n), 0) => Some(Operation::Count { count: o.counts[n], observes: true }),
+                (I::ShareSpin(_), _) => Some(Operation::Yield),
+                (I::AddShare(n), _) => Some(Operation::AddShare { count: o.counts[n], weak: false }),
+                (I::DropShare(n), _) => Some(Operation::DropShare { count: o.counts[n], weak: false }),
                 (I::FutexWait(x, expected, _), 0) => {
                     Some(Operation::FutexWait { cell: o.cells[x], queue: o.futexes[x], expected })
                 }
@@ -496,6 +506,43 @@ impl Interpreter {
                 local.last = self.arbiter.value(o.cells[x]);
                 next = done + 1 == times;
             }
+            (I::UpdateSpin(x), _) => {
+                local.last = self.arbiter.value(o.cells[x]);
+                self.arbiter.set_value(o.cells[x], local.last);
+                if local.last == 0 {
+                    local.log.push(6);
+                    self.announce(t);
+                    return;
+                }
+            }
+            (I::LateSpin(x), 0) => {
+                local.last = self.arbiter.value(o.cells[x]);
+                next = false;
+            }
+            (I::LateSpin(_), _) => {
+                let loaded = local.log.last().copied().unwrap_or(0);
+                if loaded == 0 {
+                    local.stage = 0;
+                    local.log.push(7);
+                    self.announce(t);
+                    return;
+                }
+            }
+            (I::ShareSpin(n), 0) => {
+                local.last = self.arbiter.value(o.counts[n]);
+                next = local.last == local.shares[n];
+            }
+            (I::ShareSpin(_), _) => {
+                local.stage = 0;
+                local.log.push(8);
+                self.announce(t);
+                return;
+            }
+            (I::AddShare(n), _) => local.shares[n] += 1,
+            (I::DropShare(n), _) => {
+                local.shares[n] -= 1;
+                local.last = u64::from(self.arbiter.value(o.counts[n]) == 0);
+            }
             (I::BareSpin(x), _) => {
                 local.last = self.arbiter.value(o.cells[x]);
                 if local.last == 0 {
@@ -561,7 +608,8 @@ impl Target for Interpreter {
         let threads = self.program.threads.len();
         self.ids = vec![None; threads];
         self.ids[0] = Some(ThreadId::MAIN);
-        self.locals = (0..threads).map(|t| Local { senders: self.owned(t), ..Local::default() }).collect();
+        let local = |t| Local { senders: self.owned(t), shares: vec![1; OBJECTS], ..Local::default() };
+        self.locals = (0..threads).map(local).collect();
         self.unspawned = (1..threads).rev().filter(|t| self.program.spawner(*t).is_none()).collect();
         self.clones = self.needed.len();
         self.changes = [0; OBJECTS];

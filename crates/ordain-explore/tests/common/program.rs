@@ -76,6 +76,16 @@ pub enum I {
     BusyUntilSet(usize),
     /// Adds to a cell and yields a number of times.
     BusyLoop(usize, usize),
+    /// Updates a cell, and leaves it as it is, until it is not zero.
+    UpdateSpin(usize),
+    /// Loads a cell and yields, until what was loaded is not zero.
+    LateSpin(usize),
+    /// Looks at count `.0` and yields until the thread has the only share, if it has any.
+    ShareSpin(usize),
+    /// One more share in count `.0`, if the thread has one.
+    AddShare(usize),
+    /// Gives up a share in count `.0`, if the thread has one, and learns whether it was the last.
+    DropShare(usize),
     /// Makes signal `.0` pending.
     Raise(usize),
     /// Waits for signal `.0` and takes it.

@@ -70,10 +70,11 @@ enum Topic {
     Outside,
     Cancel,
     Signal,
+    Share,
     Crash,
 }
 
-const TOPICS: [Topic; 17] = [
+const TOPICS: [Topic; 18] = [
     Topic::Memory,
     Topic::Mutex,
     Topic::RwLock,
@@ -90,6 +91,7 @@ const TOPICS: [Topic; 17] = [
     Topic::Outside,
     Topic::Cancel,
     Topic::Signal,
+    Topic::Share,
     Topic::Crash,
 ];
 
@@ -240,6 +242,14 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             7 => I::Sleep,
             _ => I::TakeSignal(1 + dice.below(3) as u64, any),
         }),
+        Topic::Share => out.push(match dice.below(9) {
+            0 => I::AddShare(two),
+            1 => I::Count(two, true),
+            2 => I::Store(cell, 1),
+            3 => I::ShareSpin(two),
+            4 => I::SkipIfOdd(1),
+            _ => I::DropShare(two),
+        }),
         // What comes of a step decides whether the thread crashes.
         Topic::Crash => {
             let topic = if dice.chance(30) { Topic::Choice } else { TOPICS[dice.below(TOPICS.len() - 1)] };
@@ -252,7 +262,10 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             }
             out.push(if dice.chance(80) { I::Crash } else { I::End });
         }
-        Topic::Spin => match dice.below(12) {
+        Topic::Spin => match dice.below(16) {
+            12 => out.push(I::UpdateSpin(cell)),
+            13 => out.push(I::LateSpin(cell)),
+            14 => out.push(I::Store(cell, 1)),
             10 => out.push(I::BusyUntilSet(0)),
             11 => out.push(I::BusyLoop(cell, 2 + dice.below(2))),
             9 => out.push(I::LongLoop(cell, 9 + dice.below(4))),

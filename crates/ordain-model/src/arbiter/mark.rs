@@ -37,6 +37,7 @@ pub struct Mark {
     alive: Vec<ThreadId>,
     spawned: u32,
     crashed: Option<ThreadId>,
+    run: (Option<ThreadId>, usize),
 }
 
 impl Mark {
@@ -83,11 +84,20 @@ impl Arbiter {
             to.copy_from(from);
         }
         mark.alive.clone_from(&self.alive);
-        (mark.spawned, mark.crashed) = (self.spawned, self.crashed);
+        (mark.spawned, mark.crashed, mark.run) = (self.spawned, self.crashed, self.run);
+    }
+
+    /// Goes back to where the execution was cut short, and forgets what has happened since but what was learned.
+    pub fn cut_back(&mut self, mark: &Mark) {
+        let learned = self.execution.learned;
+        self.go_back(mark);
+        self.finish_with(End::Cut);
+        self.execution.learned = learned;
     }
 
     /// Goes back to a state of the present execution, or of the last one.
     pub fn go_back(&mut self, mark: &Mark) {
+        self.unsettled = None;
         let execution = &mut self.execution;
         execution.steps.truncate(mark.steps);
         execution.accesses.truncate(mark.accesses);
@@ -117,6 +127,6 @@ impl Arbiter {
             to.copy_from(from);
         }
         self.alive.clone_from(&mark.alive);
-        (self.spawned, self.crashed) = (mark.spawned, mark.crashed);
+        (self.spawned, self.crashed, self.run) = (mark.spawned, mark.crashed, mark.run);
     }
 }

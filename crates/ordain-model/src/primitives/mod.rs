@@ -6,6 +6,7 @@
 
 mod cell;
 mod channel;
+mod count;
 mod lock;
 mod once;
 mod outside;
@@ -32,6 +33,7 @@ pub fn served(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
         Operation::Lock { lock, .. } => lock::served(lock, thread, view),
         Operation::ReadLock { lock, .. } => rwlock::read_served(lock, view),
         Operation::WriteLock { lock, .. } => rwlock::write_served(lock, view),
+        Operation::WriteQueue { lock, wait: Wait::Block } => rwlock::queue_served(lock, view),
         Operation::WriteTurn { lock, .. } => rwlock::turn_served(lock, view),
         Operation::Woken { .. } => queue::notified(thread, view),
         Operation::Acquire { semaphore, .. } => view.word(semaphore) > 0,
@@ -165,7 +167,7 @@ fn object_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl V
         Operation::Unlock { lock } | Operation::MakeConsistent { lock } => out.push(Access::write(lock)),
         Operation::ReadLock { lock, .. } | Operation::ReadUnlock { lock } => out.push(Access::read(lock)),
         Operation::WriteLock { lock, .. }
-        | Operation::WriteQueue { lock }
+        | Operation::WriteQueue { lock, .. }
         | Operation::WriteTurn { lock, .. }
         | Operation::WriteUnlock { lock } => out.push(Access::write(lock)),
         Operation::QueueWait { .. }
@@ -197,6 +199,7 @@ fn object_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl V
             out.push(read_or_write(cell, view.word(cell) == expected));
         }
         Operation::Count { count, observes } => out.push(read_or_write(count, observes)),
+        Operation::AddShare { .. } | Operation::DropShare { .. } => count::footprint(op, view, out),
         Operation::Destroy { object } | Operation::DestroyQueue { queue: object } | Operation::Free { object } => {
             out.push(Access::write(object));
         }
@@ -243,6 +246,8 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
             done
         }
         Operation::Start | Operation::Look | Operation::Sleep | Operation::Yield | Operation::Count { .. } => done,
+        Operation::AddShare { count, weak } => (count::add(count, weak, state), None),
+        Operation::DropShare { count, weak } => (count::give_up(count, weak, state), None),
         Operation::Exit => {
             signal::exit(thread, state);
             thread::exit(thread, state)
@@ -259,7 +264,7 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         Operation::MakeConsistent { lock } => lock::make_consistent(lock, thread, state),
         Operation::ReadLock { lock, .. } => (rwlock::read_lock(lock, thread, state), None),
         Operation::WriteLock { lock, .. } => (rwlock::write_lock(lock, thread, state), None),
-        Operation::WriteQueue { lock } => (rwlock::write_queue(lock, thread, state), None),
+        Operation::WriteQueue { lock, .. } => (rwlock::write_queue(lock, thread, state), None),
         Operation::WriteTurn { lock, .. } => (rwlock::write_turn(lock, thread, state), None),
         Operation::ReadUnlock { lock } => rwlock::unlock(lock, thread, true, state),
         Operation::WriteUnlock { lock } => rwlock::unlock(lock, thread, false, state),
@@ -359,6 +364,7 @@ fn competes_for_object(op: &Operation) -> bool {
         Operation::Lock { .. }
             | Operation::ReadLock { .. }
             | Operation::WriteLock { .. }
+            | Operation::WriteQueue { .. }
             | Operation::WriteTurn { .. }
             | Operation::Acquire { .. }
             | Operation::OnceBegin { .. }

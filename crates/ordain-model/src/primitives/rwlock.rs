@@ -26,6 +26,11 @@ pub(super) fn write_served(lock: ObjectId, view: &impl View) -> bool {
     view.word(lock) == 0 || is_destroyed(lock, view)
 }
 
+/// Whether a writer can take the lock or begin to wait for its readers.
+pub(super) fn queue_served(lock: ObjectId, view: &impl View) -> bool {
+    view.word(lock) & WRITER == 0 || is_destroyed(lock, view)
+}
+
 /// Whether it is the turn of the writers that wait.
 pub(super) fn turn_served(lock: ObjectId, view: &impl View) -> bool {
     view.word(lock) & (WRITER | READERS) == 0 || is_destroyed(lock, view)

@@ -77,7 +77,7 @@ unsafe fn take(lock: *mut pthread_rwlock_t, write: bool, wait: Wait) -> c_int {
         let outcome = if !write {
             step(Operation::ReadLock { lock: object, wait })
         } else if (*layout).kind == PREFERS_WRITERS && wait != Wait::Try {
-            match step(Operation::WriteQueue { lock: object }) {
+            match step(Operation::WriteQueue { lock: object, wait }) {
                 Outcome::FAILED => step(Operation::WriteTurn { lock: object, wait }),
                 taken => taken,
             }

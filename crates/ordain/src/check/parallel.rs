@@ -96,9 +96,15 @@ struct Common<'a> {
     runs: AtomicU64,
     most: u64,
     deadline: Option<Instant>,
+    /// What the check does not see of the program.
+    sight: Arc<rt::Sight>,
 }
 
 impl Common<'_> {
+    fn executor(&self) -> Executor {
+        self.check.executor(self.program).with_sight(&self.sight)
+    }
+
     /// Counts an execution; true if it was the last that may be made.
     fn is_over(&self) -> bool {
         self.runs.fetch_add(1, Relaxed) + 1 >= self.most || self.deadline.is_some_and(|d| Instant::now() >= d)
@@ -149,7 +155,7 @@ struct Crew<'a> {
 impl<'a> Crew<'a> {
     fn new(common: &'a Common<'a>, number: u64) -> Self {
         let strategy = common.strategy.make_divisible(common.check.seed.wrapping_add(number));
-        Self { common, executor: common.check.executor(common.program), strategy, told: Vec::new() }
+        Self { common, executor: common.executor(), strategy, told: Vec::new() }
     }
 
     /// Lets `explore` go on until something is new.
@@ -234,7 +240,7 @@ impl Worker for Crew<'_> {
             return Ok((Done { lease: task.lease, explored, names, births, summary }, Heard::default()));
         }
         if !self.executor.take_over(&order.births) {
-            self.executor = self.common.check.executor(self.common.program);
+            self.executor = self.common.executor();
             if !self.executor.take_over(&order.births) {
                 return Err("the names of threads and objects cannot be taken over".into());
             }
@@ -295,7 +301,8 @@ impl Run<'_> {
             return self.explore(None, None);
         }
         let deadline = check.max_time.map(|most| self.started + most);
-        let common = Common { check, strategy, program, runs: AtomicU64::new(0), most, deadline };
+        let sight = self.executor.sight().clone();
+        let common = Common { check, strategy, program, runs: AtomicU64::new(0), most, deadline, sight };
         let total = match strategy.rule() {
             Some(rule) => {
                 let Some(total) = self.lead(Controller::new(rule, PACE), &common, workers, &mut report) else {
@@ -311,8 +318,10 @@ impl Run<'_> {
         };
         (report.executions, report.blocked, report.steps) = (total.executions, total.blocked, total.steps);
         (report.threads, report.depth) = (total.threads, total.depth);
-        let verified = total.exhausted && !strategy.samples();
-        if verified {
+        let explored = total.exhausted && !strategy.samples();
+        report.blind_spot = self.executor.sight().blind_spot();
+        let verified = explored && report.blind_spot.is_none();
+        if explored {
             report.estimate = Some(Estimate::exact(total.executions));
         } else if report.findings.is_empty() && !strategy.samples() {
             self.look_from_the_beginning(&total, &mut report);
@@ -388,7 +397,7 @@ impl Run<'_> {
     fn sample(&mut self, common: &Common<'_>, workers: usize, report: &mut Report) -> Option<Summary> {
         let deal = Deal::new(common.check.seed, common.most);
         // How many executions there are in all is up to the deal.
-        let common = Common { runs: AtomicU64::new(0), most: u64::MAX, ..*common };
+        let common = Common { runs: AtomicU64::new(0), most: u64::MAX, sight: common.sight.clone(), ..*common };
         let stop = AtomicBool::new(false);
         let (mut order, mut total, mut over) = (InOrder::default(), Summary::default(), false);
         let mut take = |(summary, heard): (Summary, Heard)| {

@@ -1,12 +1,12 @@
 //! Runs executions: the coroutines, their stacks, and the switching between them.
 
-use super::{panics, watchdog};
+use super::{Sight, panics, strangers, watchdog};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use ordain_explore::{Plan, Target};
 use ordain_model::names::Birth;
 use ordain_model::{
-    Arbiter, Execution, Named, Names, ObjectId, ObjectKind, Operation, Options, Outcome, Site, ThreadId,
+    Arbiter, End, Execution, Mark, Named, Names, ObjectId, ObjectKind, Operation, Options, Outcome, Site, ThreadId,
 };
 use std::any::Any;
 use std::cell::Cell;
@@ -22,6 +22,10 @@ std::thread_local! {
     pub(super) static ACTIVE: Cell<bool> = const { Cell::new(false) };
     /// The runtime of the execution that runs on this OS thread, its tear-down included.
     static RUNTIME: Cell<Option<NonNull<Runtime>>> = const { Cell::new(None) };
+    /// Whether a thread of the program is being unwound in a tear-down.
+    static ENDING: Cell<bool> = const { Cell::new(false) };
+    /// Whether std counts a panic of a thread that was left for ever in the middle of unwinding.
+    static MISCOUNTED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Numbers of executions, never used twice in a process, so that objects of old ones are recognised.
@@ -59,6 +63,10 @@ struct Slot {
     unwinding: bool,
     /// Left for ever in the middle of a destructor.
     abandoned: bool,
+    /// Waits in a tear-down until another thread has given back what it holds.
+    waits: bool,
+    /// Whether it may use what is on the stacks of other threads.
+    borrows: bool,
 }
 
 /// The state of the execution that runs.
@@ -78,11 +86,22 @@ pub(super) struct Runtime {
     /// The running thread is new and only runs up to its first operation.
     starting: bool,
     tearing_down: bool,
+    /// Where the execution was cut short. It runs on to its end from there, because the program knows of no other; what happens then
+    /// does not count.
+    cut: Option<Cut>,
+    /// Memory for the next cut.
+    mark: Mark,
     #[allow(clippy::vec_box)] // Slots must stay in place while their coroutines run and others are added.
     slots: Vec<Box<Slot>>,
     /// Stacks that are not in use.
     stacks: Vec<(usize, DefaultStack)>,
     stack_size: usize,
+    /// Accesses to plain memory that last.
+    pub(super) uses: Vec<Use>,
+    /// Who accessed plain memory by an exclusive borrow, and where.
+    pub(super) exclusive: Vec<(ThreadId, Site)>,
+    /// What the check does not see.
+    pub(super) sight: Arc<Sight>,
     /// Objects made outside: their names, and the execution that last used them.
     externals: HashMap<u64, (ObjectId, u64)>,
     /// Threads that have a coroutine.
@@ -92,6 +111,23 @@ pub(super) struct Runtime {
     /// The last panic that the hook saw and no thread has reported.
     last_panic: Option<Panicked>,
     watched: Arc<watchdog::Watched>,
+}
+
+/// An access to plain memory that lasts.
+pub(super) struct Use {
+    pub(super) thread: ThreadId,
+    pub(super) cell: ObjectId,
+    pub(super) write: bool,
+    /// The number of the access.
+    pub(super) begin: u32,
+}
+
+/// Where an execution was cut short.
+struct Cut {
+    /// Its state.
+    mark: Mark,
+    /// How many panics there had been.
+    panics: usize,
 }
 
 /// Calls `f` with the runtime of the running execution. `f` must not make a step nor call code of the user.
@@ -142,7 +178,7 @@ impl Runtime {
     /// modelled thread was left in the middle of unwinding.
     pub(super) fn is_panicking(&mut self) -> bool {
         let current = self.current;
-        if self.unwinding == 0 {
+        if self.unwinding == 0 && !MISCOUNTED.get() {
             self.slot(current).panicking = std::thread::panicking();
         }
         self.slot(current).panicking
@@ -184,10 +220,41 @@ impl Runtime {
     #[inline]
     fn decide(&mut self) -> Option<ThreadId> {
         let mut plan = self.plan?;
+        if self.cut.is_some() {
+            return self.run_on();
+        }
         // SAFETY: set by `Executor::run` to its own borrow of the plan, and taken back before that ends.
-        let transition = unsafe { plan.as_mut() }.next(&mut self.arbiter)?;
+        let Some(transition) = unsafe { plan.as_mut() }.next(&mut self.arbiter) else { return self.run_on() };
         self.outcome = self.arbiter.apply(transition);
         Some(transition.thread)
+    }
+
+    /// Decides who moves next in an execution that was cut short. `None` when it is over, whatever ended it.
+    #[cold]
+    fn run_on(&mut self) -> Option<ThreadId> {
+        if self.cut.is_none() {
+            if !matches!(self.arbiter.execution().end, End::Cut) {
+                return None;
+            }
+            let mut mark = std::mem::take(&mut self.mark);
+            self.arbiter.mark(&mut mark);
+            self.cut = Some(Cut { mark, panics: self.panics.len() });
+        }
+        if self.arbiter.is_over_limit() {
+            return None;
+        }
+        let transition = self.arbiter.first_enabled()?;
+        self.outcome = self.arbiter.apply(transition);
+        Some(transition.thread)
+    }
+
+    /// Forgets what happened behind a cut.
+    fn forget_the_rest(&mut self) {
+        if let Some(Cut { mark, panics }) = self.cut.take() {
+            self.arbiter.cut_back(&mark);
+            self.panics.truncate(panics);
+            self.mark = mark;
+        }
     }
 
     fn stack(&mut self, size: usize) -> std::io::Result<DefaultStack> {
@@ -198,7 +265,14 @@ impl Runtime {
     }
 
     /// Puts a thread's coroutine in place; it runs when it is resumed.
-    fn prepare(&mut self, thread: ThreadId, name: Option<String>, size: Option<usize>, body: Box<dyn FnOnce()>) {
+    fn prepare(
+        &mut self,
+        thread: ThreadId,
+        name: Option<String>,
+        size: Option<usize>,
+        borrows: bool,
+        body: Box<dyn FnOnce()>,
+    ) {
         let size = size.unwrap_or(self.stack_size);
         let stack = self.stack(size).unwrap_or_else(|error| {
             panic!(
@@ -215,6 +289,7 @@ impl Runtime {
         slot.stack_size = size;
         slot.name = name;
         (slot.panicking, slot.unwinding, slot.abandoned) = (false, false, false);
+        (slot.waits, slot.borrows) = (false, borrows);
     }
 
     /// The coroutine of a thread that is not running.
@@ -321,11 +396,17 @@ pub(super) fn step(op: Operation, site: Site) -> Outcome {
 }
 
 /// Makes a thread: the step, then its first run up to its first operation.
-pub(super) fn spawn(name: Option<String>, stack_size: Option<usize>, body: Box<dyn FnOnce()>, site: Site) -> ThreadId {
+pub(super) fn spawn(
+    name: Option<String>,
+    stack_size: Option<usize>,
+    borrows: bool,
+    body: Box<dyn FnOnce()>,
+    site: Site,
+) -> ThreadId {
     let (parent, child) = with(|rt| (rt.current, rt.arbiter.next_child(rt.current)));
     step(Operation::Spawn { child }, site);
     with(|rt| {
-        rt.prepare(child, name, stack_size, body);
+        rt.prepare(child, name, stack_size, borrows, body);
         rt.starting = true;
     });
     resume(child);
@@ -336,8 +417,37 @@ pub(super) fn spawn(name: Option<String>, stack_size: Option<usize>, body: Box<d
     child
 }
 
+/// Ends a thread of an execution that is over, if its program has caught what should have ended it.
+#[cold]
+pub(super) fn end_again() {
+    if ENDING.get() && !std::thread::panicking() {
+        resume_unwind(Box::new(TearDown));
+    }
+}
+
+/// In a tear-down, waits until another thread has given something back; false if none will.
+pub(super) fn wait_for_others() -> bool {
+    let yielder = with(|rt| {
+        let current = rt.current;
+        let slot = rt.slot(current);
+        let may = ENDING.get() && !slot.borrows && !slot.abandoned;
+        slot.waits = may;
+        may.then_some(slot.yielder).flatten()
+    });
+    let Some(yielder) = yielder else { return false };
+    // SAFETY: the yielder lives on the stack of the running coroutine.
+    unsafe { yielder.as_ref() }.suspend(());
+    with(|rt| {
+        let current = rt.current;
+        std::mem::take(&mut rt.slot(current).waits)
+    })
+}
+
 /// Leaves the running thread for ever.
 pub(super) fn abandon() -> ! {
+    if std::thread::panicking() {
+        MISCOUNTED.set(true);
+    }
     let Some(yielder) = with(|rt| {
         let current = rt.current;
         rt.slot(current).abandoned = true;
@@ -371,9 +481,14 @@ impl Executor {
             outcome: Outcome::DONE,
             starting: false,
             tearing_down: false,
+            cut: None,
+            mark: Mark::default(),
             slots: Vec::new(),
             stacks: Vec::new(),
             stack_size,
+            uses: Vec::new(),
+            exclusive: Vec::new(),
+            sight: Arc::default(),
             externals: HashMap::new(),
             left: 0,
             unwinding: 0,
@@ -408,6 +523,22 @@ impl Executor {
         self.runtime.externals.values().any(|(object, _)| names.kind(*object) != ObjectKind::Atomic)
     }
 
+    /// Whether an access of the last execution was made by an exclusive borrow: something must have made sure that nobody else has one.
+    pub(crate) fn is_exclusive(&self, access: &ordain_model::execution::PlainAccess) -> bool {
+        self.runtime.exclusive.contains(&(access.thread, access.site))
+    }
+
+    /// What the check does not see of the program.
+    pub(crate) fn sight(&self) -> &Arc<Sight> {
+        &self.runtime.sight
+    }
+
+    /// Shares with others what the check does not see.
+    pub(crate) fn with_sight(mut self, sight: &Arc<Sight>) -> Self {
+        self.runtime.sight = sight.clone();
+        self
+    }
+
     /// Knows of a loop that is long.
     pub(crate) fn know_long_loop(&mut self, site: Site) {
         self.runtime.arbiter.know_long_loop(site);
@@ -436,24 +567,55 @@ impl Executor {
             // Threads that ended have given their stacks back and dropped their values.
             if rt.left > 0 { rt.slots.len() } else { 0 }
         });
+        let mut waiting = Vec::new();
         for thread in (0..count).rev().map(|i| ThreadId(i as u32)) {
-            while let Some(mut coroutine) = with(|rt| rt.coroutine(thread)) {
-                resume(thread);
-                let left = with(|rt| rt.slots[thread.index()].abandoned && rt.coroutine(thread).is_some());
-                if left {
-                    // SAFETY: what is on the stack is leaked, not dropped: its destructor would wait for ever. Nobody uses
-                    // the stack: threads that could borrow from it are newer and gone.
-                    unsafe { coroutine.as_mut().force_reset() };
-                    with(|rt| rt.retire(thread));
-                }
+            Self::end_thread(thread);
+            if with(|rt| rt.coroutine(thread).is_some()) {
+                waiting.push(thread);
             }
-            let locals = with(|rt| std::mem::take(&mut rt.slots[thread.index()].locals));
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(locals)));
+        }
+        // Destructors that wait for what others held, as long as that lets one of them go on.
+        let mut before = usize::MAX;
+        while waiting.len() < before {
+            before = waiting.len();
+            waiting.retain(|thread| {
+                Self::end_thread(*thread);
+                with(|rt| rt.coroutine(*thread).is_some())
+            });
+        }
+        for thread in waiting {
+            // It waits for ever, and is told so.
+            with(|rt| rt.slot(thread).waits = false);
+            Self::end_thread(thread);
         }
         let hooks = with(|rt| std::mem::take(&mut rt.end_hooks));
         for hook in hooks {
             let _ = catch_unwind(AssertUnwindSafe(hook));
         }
+    }
+
+    /// Unwinds a thread, until it is done or waits for another one.
+    fn end_thread(thread: ThreadId) {
+        while let Some(mut coroutine) = with(|rt| rt.coroutine(thread)) {
+            ENDING.set(true);
+            resume(thread);
+            ENDING.set(false);
+            let (left, waits) = with(|rt| {
+                let slot = &rt.slots[thread.index()];
+                (slot.abandoned && slot.coroutine.is_some(), slot.waits && slot.coroutine.is_some())
+            });
+            if waits {
+                return;
+            }
+            if left {
+                // SAFETY: what is on the stack is leaked, not dropped: its destructor would wait for ever. Nobody uses
+                // the stack: threads that could borrow from it are newer and gone.
+                unsafe { coroutine.as_mut().force_reset() };
+                with(|rt| rt.retire(thread));
+            }
+        }
+        let locals = with(|rt| std::mem::take(&mut rt.slots[thread.index()].locals));
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(locals)));
     }
 }
 
@@ -468,6 +630,8 @@ impl Target for Executor {
         let runtime = &mut *self.runtime;
         runtime.number = NEXT_EXECUTION.fetch_add(1, Ordering::Relaxed);
         runtime.panics.clear();
+        runtime.uses.clear();
+        runtime.exclusive.clear();
         runtime.last_panic = None;
         runtime.tearing_down = false;
         runtime.unwinding = 0;
@@ -479,7 +643,7 @@ impl Target for Executor {
         runtime.plan = Some(plan);
         runtime.arbiter.begin();
         let program = self.program.clone();
-        runtime.prepare(ThreadId::MAIN, None, None, Box::new(move || program()));
+        runtime.prepare(ThreadId::MAIN, None, None, false, Box::new(move || program()));
         runtime.watched.runs.store(true, Ordering::Relaxed);
         RUNTIME.set(Some(NonNull::from(runtime)));
         ACTIVE.set(true);
@@ -488,6 +652,13 @@ impl Target for Executor {
             resume(thread);
         }
         Self::tear_down();
+        with(|rt| {
+            rt.forget_the_rest();
+            if strangers::were_there(rt.number) {
+                rt.sight.strangers.store(true, Ordering::Relaxed);
+            }
+            rt.sight.look(rt.arbiter.execution());
+        });
         RUNTIME.set(None);
         self.runtime.watched.runs.store(false, Ordering::Relaxed);
         self.runtime.plan = None;

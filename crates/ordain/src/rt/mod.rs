@@ -2,12 +2,14 @@
 //!
 //! A thread that announces an operation decides itself, by the plan, who moves next; only if that is another thread does it
 //! give way to the executor, which resumes the other one. So a step of the thread that is running costs no switch.
-//! `executor` runs executions, `object` names objects, `panics` catches what panics say, `watchdog` notices calls that
-//! block for real.
+//! `executor` runs executions, `object` names objects, `panics` catches what panics say, `sight` knows what a check does not
+//! see, `strangers` knows of threads that are none of the check's, `watchdog` notices calls that block for real.
 
 mod executor;
 mod object;
 mod panics;
+mod sight;
+mod strangers;
 mod watchdog;
 
 use core::time::Duration;
@@ -18,6 +20,7 @@ use std::panic::Location;
 pub(crate) use executor::{Executor, Panicked};
 pub(crate) use object::Object;
 pub(crate) use panics::install_hook;
+pub(crate) use sight::Sight;
 
 use executor::{ACTIVE, with};
 
@@ -25,7 +28,11 @@ use executor::{ACTIVE, with};
 /// When false, every face behaves as std's type.
 #[inline]
 pub(crate) fn active() -> bool {
-    ACTIVE.get()
+    let active = ACTIVE.get();
+    if !active {
+        executor::end_again();
+    }
+    active
 }
 
 /// The caller's place in the source, as the model carries it.
@@ -61,11 +68,73 @@ pub(crate) fn set_value(cell: ordain_model::ObjectId, value: u64) {
     with(|rt| rt.arbiter.set_value(cell, value));
 }
 
-/// An access to plain memory: no scheduling point, checked for data races. Only when `active()`.
+/// An access to plain memory by an exclusive borrow: no scheduling point, checked for data races. Only when `active()`.
 #[track_caller]
-pub(crate) fn plain_access(cell: ordain_model::ObjectId, write: bool) {
+pub(crate) fn exclusive_access(cell: ordain_model::ObjectId) {
     let site = site();
-    with(|rt| rt.arbiter.plain_access(rt.current, cell, write, site));
+    with(|rt| rt.exclusive.push((rt.current, site)));
+    drop(begin_access(cell, true));
+}
+
+/// An access to plain memory that lasts until it is dropped. Only when `active()`.
+///
+/// # Panics
+/// If the running thread is in the middle of another access to the cell and one of them writes.
+#[track_caller]
+pub(crate) fn begin_access(cell: ordain_model::ObjectId, write: bool) -> PlainUse {
+    let site = site();
+    let (thread, conflicts) = with(|rt| {
+        let thread = rt.current;
+        let mut uses = rt.uses.iter();
+        (thread, uses.any(|u| u.thread == thread && u.cell == cell && (u.write || write)))
+    });
+    if conflicts {
+        let what = if write { "written" } else { "read" };
+        panic!(
+            "ordain: a cell is {what} (UnsafeCell::with{}) inside a closure of the same thread that uses it (with or with_mut): \
+             two pointers to one value at the same time, of which one is for writing",
+            if write { "_mut" } else { "" }
+        );
+    }
+    with(|rt| {
+        let begin = rt.arbiter.plain_access(thread, cell, write, site);
+        let begun = rt.arbiter.execution().steps.len();
+        rt.uses.push(executor::Use { thread, cell, write, begin });
+        PlainUse { thread, cell, write, begin, begun, site, execution: rt.number }
+    })
+}
+
+/// An access to plain memory that lasts.
+pub(crate) struct PlainUse {
+    thread: ThreadId,
+    cell: ordain_model::ObjectId,
+    write: bool,
+    /// The number of the access.
+    begin: u32,
+    /// How many steps had been made.
+    begun: usize,
+    site: Site,
+    execution: u64,
+}
+
+impl Drop for PlainUse {
+    fn drop(&mut self) {
+        if !ACTIVE.get() {
+            return;
+        }
+        with(|rt| {
+            if rt.number != self.execution {
+                return;
+            }
+            if let Some(place) = rt.uses.iter().rposition(|u| u.begin == self.begin) {
+                rt.uses.swap_remove(place);
+            }
+            if rt.arbiter.execution().steps.len() > self.begun {
+                // Others may have moved meanwhile.
+                rt.arbiter.end_plain_access(self.thread, self.cell, self.write, self.begin, self.site);
+            }
+        });
+    }
 }
 
 /// An atomic fence: no scheduling point under sequential consistency; counts for data races. Only when `active()`.
@@ -107,10 +176,15 @@ pub(crate) fn choose(n: u32) -> u32 {
 }
 
 /// Creates a modelled thread that runs `body` and makes the Spawn step. `body` must not unwind but in a tear-down.
-/// `stack_size`: bytes, or `None` for the check's default. Only when `active()`.
+/// `stack_size`: bytes, or `None` for the check's default. `borrows`: whether it may use stacks of others. Only when `active()`.
 #[track_caller]
-pub(crate) fn spawn(name: Option<String>, stack_size: Option<usize>, body: Box<dyn FnOnce()>) -> ThreadId {
-    executor::spawn(name, stack_size, body, site())
+pub(crate) fn spawn(
+    name: Option<String>,
+    stack_size: Option<usize>,
+    borrows: bool,
+    body: Box<dyn FnOnce()>,
+) -> ThreadId {
+    executor::spawn(name, stack_size, borrows, body, site())
 }
 
 /// The name given to a modelled thread by its Builder, if any.
@@ -138,6 +212,11 @@ pub(crate) fn with_locals<R>(f: impl FnOnce(&mut Vec<(usize, Box<dyn Any>)>) -> 
 /// Runs `hook` when the current execution ends, after all its threads are gone.
 pub(crate) fn at_execution_end(hook: Box<dyn FnOnce()>) {
     with(|rt| rt.end_hooks.push(hook));
+}
+
+/// In a tear-down, waits until another thread has given something back; false if none will.
+pub(crate) fn wait_for_others() -> bool {
+    executor::wait_for_others()
 }
 
 /// Leaves the running thread for ever: in a tear-down it would wait for something that cannot happen any more.

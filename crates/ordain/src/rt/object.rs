@@ -1,6 +1,7 @@
 //! The identity of a face's object in the model.
 
 use super::executor::{ACTIVE, with};
+use super::strangers;
 use ordain_model::{ObjectId, ObjectKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -48,6 +49,21 @@ impl Object {
             with(|rt| rt.arbiter.initialise(id, initial));
         }
         id
+    }
+
+    /// Whether the caller runs inside an execution, as [`super::active`]; notes that the object is used if it does not.
+    #[inline]
+    pub(crate) fn active(&self) -> bool {
+        self.note_use();
+        super::active()
+    }
+
+    /// Notes a use by a thread that is none of the check's.
+    #[inline]
+    pub(crate) fn note_use(&self) {
+        if self.execution != 0 && !ACTIVE.get() {
+            strangers::note(self.execution);
+        }
     }
 
     fn key(&self) -> u64 {

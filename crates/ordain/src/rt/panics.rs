@@ -5,6 +5,7 @@
 
 use super::executor::{Runtime, is_running, with_running};
 use std::any::Any;
+use std::io::Write;
 use std::panic::PanicHookInfo;
 use std::sync::Once;
 
@@ -29,12 +30,13 @@ fn remember(info: &PanicHookInfo<'_>) {
 }
 
 /// A destructor panics while its thread is being unwound, which ends the process: says what is known before that.
-#[allow(clippy::print_stderr)]
 fn tell_before_abort(rt: &Runtime, message: &str, location: Option<&(String, u32, u32)>) {
     let place = location.map_or_else(String::new, |(file, line, column)| format!(" at {file}:{line}:{column}"));
     let names = rt.arbiter.names();
     let steps: Vec<String> = rt.arbiter.execution().steps.iter().map(|s| names.thread_name(s.thread)).collect();
-    eprintln!(
+    // Not by a macro, whose output tests capture and lose when the process ends.
+    let _ = writeln!(
+        std::io::stderr(),
         "\nordain: an execution ended before its threads did ({}), and while they were unwound a destructor panicked{place}: \
          {message}\nordain: that ends the process. Destructors that assert something should first ask \
          std::thread::panicking(). The threads moved in this order: {}",

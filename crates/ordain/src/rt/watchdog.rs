@@ -4,6 +4,7 @@
 //! holds, blocks the check for ever. Nothing can be unwound then; what can be done is to say so. A thread of its own looks
 //! at the steps made and at the processor time used: if neither grows for a while, it tells and ends the process.
 
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
@@ -100,11 +101,12 @@ fn look() {
     }
 }
 
-#[allow(clippy::print_stderr)]
 fn tell_and_end(entry: &Watched) -> ! {
     let site = ordain_model::Site(entry.last_site.load(Ordering::Relaxed));
     let place = super::location(site).map_or_else(String::new, |l| format!(" The last step was at {l}."));
-    eprintln!(
+    // Not by a macro, whose output tests capture and lose when the process ends.
+    let _ = writeln!(
+        std::io::stderr(),
         "\nordain: the program under check has been blocked for {} s in a call that Ordain does not control.{place}\n\
          ordain: all threads of a check share one OS thread, so waiting for real blocks them all: a lock, channel, sleep or\n\
          ordain: join of std (or of another library) where one of ordain::sync or ordain::thread is needed, or input that\n\

@@ -6,7 +6,7 @@
 //! coerce; `Arc::<dyn Trait>::from(Box<dyn Trait>)` makes one to an unsized value.
 
 use crate::rt::{self, Object};
-use ordain_model::{ObjectKind, Operation};
+use ordain_model::{ObjectId, ObjectKind, Operation};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,52 +14,109 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc as Real;
 use std::sync::Weak as RealWeak;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A reference count.
+struct Count {
+    /// The count in the model.
+    object: Object,
+    /// How many shares there are, in the form of the model's word.
+    word: AtomicU64,
+}
+
+/// What a weak share adds to a count. Others add one.
+const WEAK: u64 = 1 << 32;
 
 /// A share in a reference count. Dropping it is a step.
 struct Share {
-    /// The count in the model; `None` once the share has been given up in another step.
-    count: Option<Real<Object>>,
-    /// Whether the end of the share can be seen: whether something runs when it was the last.
-    observed: bool,
+    /// The count; `None` once the share has been given up in another step.
+    count: Option<Real<Count>>,
+    /// Whether it keeps nothing alive.
+    weak: bool,
 }
 
 impl Share {
-    fn first(observed: bool) -> Self {
-        Self { count: Some(Real::new(Object::new(ObjectKind::Count, 1))), observed }
+    fn first() -> Self {
+        let count = Count { object: Object::new(ObjectKind::Count, 1), word: AtomicU64::new(1) };
+        Self { count: Some(Real::new(count)), weak: false }
+    }
+
+    fn size(&self) -> u64 {
+        if self.weak { WEAK } else { 1 }
     }
 
     /// Makes a step on the count.
     #[track_caller]
-    fn step(&self, observes: bool) {
+    fn step(&self, op: impl FnOnce(ObjectId) -> Operation) {
         if let Some(count) = &self.count
-            && rt::active()
+            && count.object.active()
         {
-            rt::step(Operation::Count { count: count.id(ObjectKind::Count, || 1), observes });
+            rt::step(op(count.id()));
         }
+    }
+
+    /// Makes a step that looks at the count.
+    #[track_caller]
+    fn look(&self) {
+        self.step(|count| Operation::Count { count, observes: true });
     }
 
     /// Another share in the same count.
     #[track_caller]
-    fn another(&self, observed: bool) -> Self {
-        self.step(false);
-        self.silently(observed)
+    fn another(&self, weak: bool) -> Self {
+        self.step(|count| Operation::AddShare { count, weak });
+        self.silently(weak)
     }
 
     /// Another share in the same count, which the caller has made a step for.
-    fn silently(&self, observed: bool) -> Self {
-        Self { count: self.count.clone(), observed }
+    fn silently(&self, weak: bool) -> Self {
+        let share = Self { count: self.count.clone(), weak };
+        if let Some(count) = &self.count {
+            count.word.fetch_add(share.size(), Relaxed);
+            count.tell();
+        }
+        share
+    }
+
+    /// Makes the step that gives the share up.
+    #[track_caller]
+    fn give_up(&self) {
+        let weak = self.weak;
+        self.step(|count| Operation::DropShare { count, weak });
     }
 
     /// Gives the share up without a step.
     fn forget(mut self) {
-        self.count = None;
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if let Some(count) = self.count.take() {
+            count.word.fetch_sub(self.size(), Relaxed);
+            count.tell();
+        }
+    }
+}
+
+impl Count {
+    fn id(&self) -> ObjectId {
+        self.object.id(ObjectKind::Count, || self.word.load(Relaxed))
+    }
+
+    /// Tells the model how many shares there are, for steps that decide it only when they are made.
+    fn tell(&self) {
+        if rt::active() {
+            rt::set_value(self.id(), self.word.load(Relaxed));
+        }
     }
 }
 
 impl Drop for Share {
     #[track_caller]
     fn drop(&mut self) {
-        self.step(self.observed);
+        self.give_up();
+        self.end();
     }
 }
 
@@ -87,9 +144,9 @@ impl<T> Arc<T> {
 
     /// Puts a value that contains a pointer to itself under shared ownership.
     pub fn new_cyclic<F: FnOnce(&Weak<T>) -> T>(data_fn: F) -> Self {
-        let share = Share::first(std::mem::needs_drop::<T>());
+        let share = Share::first();
         let value = Real::new_cyclic(|weak| {
-            let weak = Weak { share: share.silently(false), value: weak.clone() };
+            let weak = Weak { share: share.silently(true), value: weak.clone() };
             let value = data_fn(&weak);
             weak.share.forget();
             value
@@ -100,7 +157,7 @@ impl<T> Arc<T> {
     /// The value, if this is the only reference.
     #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
-        this.share.step(true);
+        this.share.look();
         match Real::try_unwrap(this.value) {
             Ok(value) => {
                 this.share.forget();
@@ -113,7 +170,7 @@ impl<T> Arc<T> {
     /// Drops this reference and gives the value if it was the last.
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
-        this.share.step(true);
+        this.share.give_up();
         this.share.forget();
         Real::into_inner(this.value)
     }
@@ -130,7 +187,7 @@ impl<T> Arc<T> {
 
 impl<T: ?Sized> Arc<T> {
     fn wrap(value: Real<T>) -> Self {
-        Self { share: Share::first(std::mem::needs_drop::<T>()), value }
+        Self { share: Share::first(), value }
     }
 
     /// Where the value is.
@@ -146,28 +203,28 @@ impl<T: ?Sized> Arc<T> {
     /// How many references there are.
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
-        this.share.step(true);
+        this.share.look();
         Real::strong_count(&this.value)
     }
 
     /// How many weak references there are.
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
-        this.share.step(true);
+        this.share.look();
         Real::weak_count(&this.value)
     }
 
     /// A weak reference to the value.
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
-        let share = this.share.another(false);
+        let share = this.share.another(true);
         Weak { share, value: Real::downgrade(&this.value) }
     }
 
     /// The value for change, if this is the only reference of either kind.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
-        this.share.step(true);
+        this.share.look();
         Real::get_mut(&mut this.value)
     }
 }
@@ -176,13 +233,13 @@ impl<T: Clone> Arc<T> {
     /// The value for change; if there are other references, this one first becomes the only one to a clone.
     #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T {
-        this.share.step(true);
+        this.share.look();
         if Real::strong_count(&this.value) != 1 {
             *this = Self::new(T::clone(this));
         } else if Real::weak_count(&this.value) != 0 {
             // Moves the value away from the weak references, which keep the old count.
             Real::make_mut(&mut this.value);
-            let new = Share::first(this.share.observed);
+            let new = Share::first();
             std::mem::replace(&mut this.share, new).forget();
         }
         Real::get_mut(&mut this.value).expect("ordain: nobody else refers to a value of one's own")
@@ -193,7 +250,7 @@ impl<T> Weak<T> {
     /// A pointer to nothing.
     #[must_use]
     pub fn new() -> Self {
-        Self { share: Share { count: None, observed: false }, value: RealWeak::new() }
+        Self { share: Share { count: None, weak: true }, value: RealWeak::new() }
     }
 }
 
@@ -201,22 +258,22 @@ impl<T: ?Sized> Weak<T> {
     /// A reference that keeps the value alive, if it still is.
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
-        self.share.step(true);
+        self.share.look();
         let value = self.value.upgrade()?;
-        Some(Arc { share: self.share.silently(std::mem::needs_drop::<T>()), value })
+        Some(Arc { share: self.share.silently(false), value })
     }
 
     /// How many references keep the value alive.
     #[track_caller]
     pub fn strong_count(&self) -> usize {
-        self.share.step(true);
+        self.share.look();
         self.value.strong_count()
     }
 
     /// How many weak references there are, none if the value is gone.
     #[track_caller]
     pub fn weak_count(&self) -> usize {
-        self.share.step(true);
+        self.share.look();
         self.value.weak_count()
     }
 
@@ -230,7 +287,7 @@ impl<T: ?Sized> Weak<T> {
 impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        let share = self.share.another(self.share.observed);
+        let share = self.share.another(false);
         Self { share, value: self.value.clone() }
     }
 }
@@ -238,7 +295,7 @@ impl<T: ?Sized> Clone for Arc<T> {
 impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        let share = self.share.another(false);
+        let share = self.share.another(true);
         Self { share, value: self.value.clone() }
     }
 }

@@ -36,7 +36,7 @@ impl Barrier {
     /// Waits until all threads have arrived.
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
-        if rt::active() {
+        if self.object.active() {
             let barrier = self.id();
             let leader = rt::step(Operation::Arrive { barrier }) == Outcome::SERIAL;
             if !leader {

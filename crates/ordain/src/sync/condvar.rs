@@ -54,7 +54,7 @@ impl Condvar {
     /// Releases the mutex, waits to be notified, and takes the mutex back.
     #[track_caller]
     pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        if rt::active() {
+        if self.object.active() {
             guard.wait_in(self.id(), Wait::Block);
         } else {
             guard.lend(|real| (poison::ignore(self.inner.wait(real)), ()));
@@ -81,7 +81,7 @@ impl Condvar {
         mut guard: MutexGuard<'a, T>,
         timeout: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let timed_out = if rt::active() {
+        let timed_out = if self.object.active() {
             rt::wait_at_most(timeout);
             let notified = guard.wait_in(self.id(), Wait::Timed);
             if !notified {
@@ -142,7 +142,7 @@ impl Condvar {
 
     #[track_caller]
     fn notify(&self, count: u32) {
-        if rt::active() {
+        if self.object.active() {
             rt::step(Operation::Notify { queue: self.id(), count });
         }
     }

@@ -5,7 +5,7 @@
 //! start: `static QUEUE: LazyLock<Mutex<Vec<u32>>> = LazyLock::const_new(|| Mutex::new(Vec::new()));`
 
 use super::OnceLock;
-use crate::{home, rt};
+use crate::home;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +51,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
             "ordain: this LazyLock was made by `new` outside the check and cannot start afresh in each execution; \
              make it inside the closure, or with `LazyLock::const_new`"
         );
-        if rt::active() {
+        if this.cell.active() {
             return this.cell.initialise(false, || this.make()).unwrap_or_else(|| poisoned());
         }
         this.cell.real().get_or_init(|| {

@@ -55,7 +55,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Takes the mutex; waits while it is held.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        if rt::active() {
+        if self.object.active() {
             rt::step(Operation::Lock { lock: self.id(), wait: Wait::Block });
             self.poison.result(self.guard(poison::must(self.inner.try_lock()), true))
         } else {
@@ -67,7 +67,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Takes the mutex if it is free.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        if rt::active() {
+        if self.object.active() {
             return self.attempt(Wait::Try);
         }
         let real = poison::attempt(self.inner.try_lock()).ok_or(TryLockError::WouldBlock)?;
@@ -77,7 +77,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Takes the mutex if it becomes free in time. Not in std. Outside a check it polls.
     #[track_caller]
     pub fn try_lock_for(&self, timeout: Duration) -> TryLockResult<MutexGuard<'_, T>> {
-        if rt::active() {
+        if self.object.active() {
             rt::wait_at_most(timeout);
             let result = self.attempt(Wait::Timed);
             if let Err(TryLockError::WouldBlock) = result {
@@ -106,7 +106,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Whether a thread panicked while it held the mutex.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        if rt::active() {
+        if self.object.active() {
             rt::step(Operation::Load { cell: self.id(), order: MemoryOrder::Relaxed });
         }
         self.poison.get()
@@ -115,7 +115,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Forgets that a thread panicked while it held the mutex.
     #[track_caller]
     pub fn clear_poison(&self) {
-        if rt::active() {
+        if self.object.active() {
             rt::step(Operation::Update { cell: self.id(), order: MemoryOrder::AcqRel });
         }
         self.poison.clear();

@@ -73,7 +73,7 @@ impl Once {
     /// If an earlier closure panicked.
     #[track_caller]
     pub fn call_once<F: FnOnce()>(&self, f: F) {
-        if !rt::active() {
+        if !self.object.active() {
             return self.unblocked().call_once(f);
         }
         match rt::step(Operation::OnceBegin { once: self.id(), force: false }) {
@@ -86,7 +86,7 @@ impl Once {
     /// As [`Once::call_once`], but runs `f` even if an earlier closure panicked.
     #[track_caller]
     pub fn call_once_force<F: FnOnce(&OnceState)>(&self, f: F) {
-        if !rt::active() {
+        if !self.object.active() {
             return self.unblocked().call_once_force(|state| f(&OnceState { poisoned: state.is_poisoned() }));
         }
         if rt::step(Operation::OnceBegin { once: self.id(), force: true }) == Outcome::RUN {
@@ -97,7 +97,7 @@ impl Once {
     /// Whether a closure has completed.
     #[track_caller]
     pub fn is_completed(&self) -> bool {
-        if rt::active() {
+        if self.object.active() {
             rt::step(Operation::OnceCheck { once: self.id() }) == Outcome::DONE
         } else {
             self.real().once.is_completed()
@@ -156,7 +156,7 @@ impl Begun<'_> {
 
     #[track_caller]
     fn end(&self, complete: bool) {
-        if rt::active() {
+        if self.object.active() {
             rt::step(Operation::OnceEnd { once: self.object.id(ObjectKind::Once, || 0), complete });
         }
     }

@@ -42,6 +42,11 @@ impl<T> OnceLock<T> {
         self.home.value(&self.inner, |_| std::sync::OnceLock::new())
     }
 
+    /// Whether the caller runs inside an execution; notes that the cell is used if it does not.
+    pub(super) fn active(&self) -> bool {
+        self.object.active()
+    }
+
     /// Whether the cell was made outside an execution and is now used inside one.
     pub(super) fn is_foreign(&self) -> bool {
         self.home.is_foreign()
@@ -54,7 +59,7 @@ impl<T> OnceLock<T> {
     /// The value, if it is there.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
-        if rt::active() && rt::step(Operation::OnceCheck { once: self.id() }) != Outcome::DONE {
+        if self.object.active() && rt::step(Operation::OnceCheck { once: self.id() }) != Outcome::DONE {
             return None;
         }
         self.real().get()
@@ -80,14 +85,14 @@ impl<T> OnceLock<T> {
     /// empty.
     #[track_caller]
     pub fn get_or_init<F: FnOnce() -> T>(&self, f: F) -> &T {
-        if !rt::active() {
+        if !self.object.active() {
             return self.real().get_or_init(f);
         }
         self.initialise(true, f).expect("ordain: a forced initialisation runs whatever happened before")
     }
 
     /// The value, made with `f` if need be; `None` if an earlier `f` panicked and `force` does not allow another.
-    /// Only when `rt::active()`.
+    /// Only when `active()`.
     #[track_caller]
     pub(super) fn initialise(&self, force: bool, f: impl FnOnce() -> T) -> Option<&T> {
         match rt::step(Operation::OnceBegin { once: self.id(), force }) {

@@ -68,8 +68,18 @@ pub(crate) fn must<G>(result: TryLockResult<G>) -> G {
 }
 
 /// Takes a std lock outside a check, where it may really block, or in a tear-down, where it must not.
-pub(crate) fn real<G>(attempt_lock: impl FnOnce() -> TryLockResult<G>, lock: impl FnOnce() -> LockResult<G>) -> G {
-    if home::ending() { attempt(attempt_lock()).unwrap_or_else(|| home::blocked()) } else { ignore(lock()) }
+pub(crate) fn real<G>(attempt_lock: impl Fn() -> TryLockResult<G>, lock: impl FnOnce() -> LockResult<G>) -> G {
+    if !home::ending() {
+        return ignore(lock());
+    }
+    loop {
+        if let Some(guard) = attempt(attempt_lock()) {
+            return guard;
+        }
+        if !rt::wait_for_others() {
+            home::blocked();
+        }
+    }
 }
 
 /// Repeats an attempt to take a std lock until it succeeds or the time is over.

@@ -14,7 +14,9 @@ use std::time::Duration;
 
 /// A read-write lock, as [`std::sync::RwLock`].
 ///
-/// In a check, neither readers nor writers are preferred: a free lock may go to any of those that want it.
+/// In a check, a writer that waits for readers keeps new readers out, as std's lock does: a thread that takes a read lock again while it
+/// has one may wait for ever, and that is found. A reader may always have come before the writer began to wait. Otherwise nobody is
+/// preferred: a free lock may go to any of those that want it.
 pub struct RwLock<T: ?Sized> {
     /// The lock in the model.
     object: Object,
@@ -53,7 +55,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for reading; waits while a writer holds it.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        if rt::active() {
+        if self.object.active() {
             rt::step(Operation::ReadLock { lock: self.id(), wait: Wait::Block });
             self.poison.result(self.read_guard(poison::must(self.inner.try_read()), true))
         } else {
@@ -65,8 +67,12 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for writing; waits while anyone holds it.
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        if rt::active() {
-            rt::step(Operation::WriteLock { lock: self.id(), wait: Wait::Block });
+        if self.object.active() {
+            let lock = self.id();
+            if rt::step(Operation::WriteQueue { lock, wait: Wait::Block }) == Outcome::FAILED {
+                // Readers hold it, and others are kept out from now on.
+                rt::step(Operation::WriteTurn { lock, wait: Wait::Block });
+            }
             self.poison.result(self.write_guard(poison::must(self.inner.try_write()), true))
         } else {
             let real = poison::real(|| self.inner.try_write(), || self.inner.write());
@@ -77,7 +83,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for reading if no writer holds it.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
-        if rt::active() {
+        if self.object.active() {
             return self.attempt_read(Wait::Try);
         }
         let real = poison::attempt(self.inner.try_read()).ok_or(TryLockError::WouldBlock)?;
@@ -87,7 +93,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for writing if nobody holds it.
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
-        if rt::active() {
+        if self.object.active() {
             return self.attempt_write(Wait::Try);
         }
         let real = poison::attempt(self.inner.try_write()).ok_or(TryLockError::WouldBlock)?;
@@ -97,7 +103,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for reading if writers leave it in time. Not in std. Outside a check it polls.
     #[track_caller]
     pub fn try_read_for(&self, timeout: Duration) -> TryLockResult<RwLockReadGuard<'_, T>> {
-        if rt::active() {
+        if self.object.active() {
             rt::wait_at_most(timeout);
             let result = self.attempt_read(Wait::Timed);
             if let Err(TryLockError::WouldBlock) = result {
@@ -112,7 +118,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for writing if it becomes free in time. Not in std. Outside a check it polls.
     #[track_caller]
     pub fn try_write_for(&self, timeout: Duration) -> TryLockResult<RwLockWriteGuard<'_, T>> {
-        if rt::active() {
+        if self.object.active() {
             rt::wait_at_most(timeout);
             let result = self.attempt_write(Wait::Timed);
             if let Err(TryLockError::WouldBlock) = result {
@@ -156,7 +162,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Whether a thread panicked while it held the lock for writing.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        if rt::active() {
+        if self.object.active() {
             rt::step(Operation::Load { cell: self.id(), order: MemoryOrder::Relaxed });
         }
         self.poison.get()
@@ -165,7 +171,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Forgets that a thread panicked while it held the lock for writing.
     #[track_caller]
     pub fn clear_poison(&self) {
-        if rt::active() {
+        if self.object.active() {
             rt::step(Operation::Update { cell: self.id(), order: MemoryOrder::AcqRel });
         }
         self.poison.clear();

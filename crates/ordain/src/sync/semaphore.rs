@@ -59,7 +59,7 @@ impl Semaphore {
     /// Takes one; waits while the count is zero.
     #[track_caller]
     pub fn acquire(&self) {
-        if rt::active() {
+        if self.object.active() {
             self.attempt(Wait::Block);
         } else if home::ending() {
             if !self.take_real() {
@@ -74,13 +74,13 @@ impl Semaphore {
     /// Takes one if the count is not zero.
     #[track_caller]
     pub fn try_acquire(&self) -> bool {
-        if rt::active() { self.attempt(Wait::Try) } else { self.take_real() }
+        if self.object.active() { self.attempt(Wait::Try) } else { self.take_real() }
     }
 
     /// Takes one if the count is not zero in time.
     #[track_caller]
     pub fn acquire_timeout(&self, timeout: Duration) -> bool {
-        if rt::active() {
+        if self.object.active() {
             rt::wait_at_most(timeout);
             let taken = self.attempt(Wait::Timed);
             if !taken {
@@ -105,7 +105,7 @@ impl Semaphore {
     /// If the count would not fit; in a check that is a finding.
     #[track_caller]
     pub fn release(&self, n: usize) {
-        if rt::active() {
+        if self.object.active() {
             let count = u32::try_from(n).expect("ordain: a semaphore is released by less than 2^32");
             rt::step(Operation::Post { semaphore: self.id(), count, fails: false });
         }

@@ -119,7 +119,7 @@ impl Builder {
             Kind::Modelled(group) => {
                 assert!(rt::active(), "ordain: a destructor tried to start a thread while an execution was torn down");
                 // SAFETY: the scope waits for the thread before what it may borrow ends.
-                let (thread, run) = unsafe { self.start(f) };
+                let (thread, run) = unsafe { self.start(f, true) };
                 let member = group.add(run.thread, run.message());
                 Ok(ScopedJoinHandle { thread, kind: HandleKind::Modelled(run, member) })
             }

@@ -61,7 +61,7 @@ impl Builder {
             return Ok(JoinHandle { thread, kind: Kind::Real(handle) });
         }
         // SAFETY: `f` and its result borrow nothing.
-        let (thread, run) = unsafe { self.start(f) };
+        let (thread, run) = unsafe { self.start(f, false) };
         Ok(JoinHandle { thread, kind: Kind::Modelled(run) })
     }
 
@@ -82,7 +82,7 @@ impl Builder {
     /// # Safety
     /// What `f` and its result borrow must live until the thread has ended.
     #[track_caller]
-    pub(super) unsafe fn start<'a, F, T>(self, f: F) -> (Thread, Run<T>)
+    pub(super) unsafe fn start<'a, F, T>(self, f: F, borrows: bool) -> (Thread, Run<T>)
     where
         F: FnOnce() -> T + 'a,
         T: 'a,
@@ -95,7 +95,7 @@ impl Builder {
         };
         // SAFETY: only the lifetime changes, and the caller promises that it is long enough.
         let body: Box<dyn FnOnce()> = unsafe { std::mem::transmute(body) };
-        let thread = rt::spawn(self.name.clone(), self.stack_size, body);
+        let thread = rt::spawn(self.name.clone(), self.stack_size, borrows, body);
         (Thread::modelled(thread, self.name), Run { thread, end })
     }
 }

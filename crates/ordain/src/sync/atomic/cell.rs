@@ -52,6 +52,7 @@ impl<A: Real> Cell<A> {
 
     /// The real atomic.
     pub(super) fn real(&self) -> &A {
+        self.object.note_use();
         self.home.value(&self.own, |own| A::new(own.read()))
     }
 

@@ -62,7 +62,7 @@ impl<T> SendEnd<T> {
     #[track_caller]
     pub(super) fn send(&self, message: T, wait: Wait) -> Result<(), TrySendError<T>> {
         let channel = &*self.0;
-        if !rt::active() {
+        if !self.0.object.active() {
             if channel.closed.load(Ordering::Relaxed) {
                 return Err(TrySendError::Disconnected(message));
             }
@@ -90,7 +90,7 @@ impl<T> SendEnd<T> {
 impl<T> Clone for SendEnd<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        if rt::active() {
+        if self.0.object.active() {
             rt::step(Operation::CloneSender { channel: self.0.id() });
         }
         Self(self.0.clone())
@@ -100,7 +100,7 @@ impl<T> Clone for SendEnd<T> {
 impl<T> Drop for SendEnd<T> {
     #[track_caller]
     fn drop(&mut self) {
-        if rt::active() {
+        if self.0.object.active() {
             rt::step(Operation::DropSender { channel: self.0.id() });
         }
     }
@@ -114,7 +114,7 @@ impl<T> ReceiveEnd<T> {
     #[track_caller]
     pub(super) fn receive(&self, wait: Wait) -> Result<T, TryRecvError> {
         let channel = &*self.0;
-        if !rt::active() {
+        if !self.0.object.active() {
             return channel.messages().pop_front().map(|(_, message)| message).ok_or(TryRecvError::Disconnected);
         }
         let id = channel.id();
@@ -133,7 +133,7 @@ impl<T> Drop for ReceiveEnd<T> {
     #[track_caller]
     fn drop(&mut self) {
         let channel = &*self.0;
-        if rt::active() {
+        if self.0.object.active() {
             rt::step(Operation::DropReceiver { channel: channel.id() });
             channel.closed.store(true, Ordering::Relaxed);
             // The senders of a channel without capacity wait for their messages to be taken, and now take them back.
