@@ -3,10 +3,12 @@
 // Not called, because they are refused: clone, execve, execv, execvp, execvpe, execl, execlp, execle, fexecve and execveat
 // outside of children; aio_read, aio_write, aio_fsync, aio_read64, aio_write64, aio_fsync64, lio_listio, lio_listio64,
 // getaddrinfo_a, mq_notify. Not called, because they end the program: exit, _exit, _Exit and quick_exit of the program itself,
-// __assert_fail, __assert, __assert_perror_fail. Not called, because they need rights:
-// setgroups, initgroups. Called by other functions: __register_atfork, __cxa_finalize.
+// __assert_fail, __assert, __assert_perror_fail, daemon. Not called, because they need rights or a terminal:
+// setgroups, initgroups, forkpty. Called by other functions: __register_atfork, __cxa_finalize. Not in every C library:
+// pidfd_spawn, pidfd_spawnp.
 #define _GNU_SOURCE
 #include "conformance.h"
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <mqueue.h>
 #include <pthread.h>
@@ -16,14 +18,18 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <wordexp.h>
 
 extern char **environ;
 pid_t __waitpid(pid_t, int *, int);
+pid_t __fork(void);
+pid_t __vfork(void);
 
 static pid_t child(int status) {
     pid_t process = fork();
@@ -76,6 +82,28 @@ int main(int argc, char **argv) {
     process = vfork();
     if (process == 0) _exit(9);
     HOLDS(waitpid(process, &status, 0) == process && WEXITSTATUS(status) == 9);
+    process = __vfork();
+    if (process == 0) _exit(10);
+    HOLDS(waitpid(process, &status, 0) == process && WEXITSTATUS(status) == 10);
+    process = __fork();
+    if (process == 0) _exit(11);
+    int handle = pidfd_open(process, 0);
+    HOLDS(handle >= 0 && close(handle) == 0);
+    HOLDS(waitpid(process, &status, 0) == process && WEXITSTATUS(status) == 11);
+    process = _Fork();
+    if (process == 0) _exit(12);
+    HOLDS(waitpid(process, &status, 0) == process && WEXITSTATUS(status) == 12);
+    SHOW(pidfd_open(-1, 0));
+    SHOW(pidfd_open(process, 0x7777));
+    wordexp_t words;
+    SHOW(wordexp("one 'two three'", &words, 0));
+    line("%zu %s", words.we_wordc, words.we_wordv[1]);
+    wordfree(&words);
+    SHOW(wordexp("$(echo four)", &words, 0));
+    line("%zu %s", words.we_wordc, words.we_wordv[0]);
+    wordfree(&words);
+    SHOW(wordexp("$(echo four)", &words, WRDE_NOCMD));
+    SHOW(wordexp("(", &words, 0));
     char *arguments[] = {"true", NULL};
     SHOW(posix_spawnp(&process, "true", NULL, NULL, arguments, environ));
     HOLDS(waitpid(process, &status, 0) == process && status == 0);
@@ -101,5 +129,13 @@ int main(int argc, char **argv) {
     SHOW(setresuid(-1, -1, -1));
     SHOW(setresgid(-1, getgid(), -1));
     SHOW(pthread_atfork(NULL, NULL, NULL));
+    SHOW(dlopen("/nonexistent/library.so", RTLD_NOW) == NULL);
+    SHOW(dlmopen(LM_ID_BASE, "/nonexistent/library.so", RTLD_NOW) == NULL);
+    void *library = dlopen("libm.so.6", RTLD_NOW);
+    HOLDS(library != NULL && dlsym(library, "cos") != NULL);
+    SHOW(dlclose(library));
+    library = dlmopen(LM_ID_BASE, "libm.so.6", RTLD_NOW);
+    HOLDS(library != NULL);
+    SHOW(dlclose(library));
     return finish(argc, argv);
 }
