@@ -96,6 +96,7 @@ real! {
     drand48: unsafe extern "C" fn() -> f64;
     srand48: unsafe extern "C" fn(c_long);
     sysconf: unsafe extern "C" fn(c_int) -> c_long;
+    sigqueue: unsafe extern "C" fn(c_int, c_int, usize) -> c_int;
     sigaction: unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 }
 

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// Both sides must be of this version.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Where the plan's forced decisions begin: pairs of thread and choice.
 pub const PLAN_OFFSET: usize = 1 << 20;
 /// More forced decisions than this cannot be told.
@@ -32,6 +32,8 @@ pub const MOST_CLASSES: usize = 1 << 16;
 pub const SHARED_SIZE: usize = CLASSES_OFFSET + MOST_CLASSES * 8;
 /// Longest message.
 pub const MESSAGE_SIZE: usize = 4096;
+/// Most signals that child processes can send to the program in an execution.
+pub const MOST_SENT: usize = 64;
 /// Most threads whose registers are told at the end.
 pub const MOST_THREADS: usize = 1024;
 
@@ -170,6 +172,20 @@ pub struct ThreadRecord {
     pub fs: u64,
 }
 
+/// A signal that a child process has sent to the program.
+#[derive(Debug)]
+#[repr(C)]
+pub struct SentSignal {
+    /// Its number; zero until the rest is there.
+    pub number: AtomicI32,
+    /// Where it comes from (`si_code`).
+    pub code: AtomicI32,
+    /// Who has sent it, as the program knows it.
+    pub process: AtomicI32,
+    /// The value that comes with it.
+    pub value: AtomicU64,
+}
+
 /// The first page of the shared memory.
 #[repr(C)]
 pub struct Control {
@@ -291,6 +307,10 @@ pub struct Control {
     pub debugged: AtomicU32,
     /// A child process that waits for ever: its real number.
     pub stuck_child: AtomicI32,
+    /// How many signals child processes have sent to the program in this execution.
+    pub sent_count: AtomicU32,
+    /// The first of them.
+    pub sent: [SentSignal; MOST_SENT],
     /// Child processes that an execution made, at most.
     pub children: AtomicU32,
     /// Whether the program has made or changed something that executions at the same time share: files, ports, named objects.

@@ -22,6 +22,10 @@ pub enum Unmodelled {
     ChildMemory,
     /// Child processes run while threads of the program do.
     ChildRuns,
+    /// Which of several child processes ends first, or whether one has ended yet, makes a difference.
+    ChildEnds,
+    /// Child processes send signals to the program.
+    ChildSignals,
     /// The kernel cannot tell what the C library does by itself.
     Unseen,
     /// Other calls of the kernel that wait or carry data and that are not followed.
@@ -30,7 +34,7 @@ pub enum Unmodelled {
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -40,6 +44,8 @@ impl Unmodelled {
         Self::ChildLocks,
         Self::ChildMemory,
         Self::ChildRuns,
+        Self::ChildEnds,
+        Self::ChildSignals,
         Self::Unseen,
         Self::Other,
     ];
@@ -71,6 +77,8 @@ impl Unmodelled {
             Self::ChildLocks => "make child processes that use locks or threads of their own",
             Self::ChildMemory => "make child processes with which they share memory",
             Self::ChildRuns => "go on, or end, while child processes run",
+            Self::ChildEnds => "wait for any of several child processes (wait), or ask whether one has ended (WNOHANG)",
+            Self::ChildSignals => "make child processes that send them signals",
             Self::Unseen => "may use files by stdio, which this kernel cannot show (syscall user dispatch, Linux 5.11)",
             Self::Other => {
                 "use calls between threads that Ordain does not follow (splice, tee, vmsplice, sendfile, recvmmsg, sendmmsg)"

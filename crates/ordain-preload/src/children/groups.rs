@@ -7,6 +7,7 @@ use crate::context::interpose;
 use crate::engine::active;
 use crate::handles::{self, OUTSIDE, VIRTUAL_PROCESS, real_process, shown_process};
 use crate::real::c_result;
+use crate::signals::{self, SI_QUEUE, SI_USER};
 use crate::sys::{self, call};
 use core::ffi::c_int;
 use libc::{EPERM, ESRCH};
@@ -27,6 +28,7 @@ pub fn stand_in(name: &[u8]) -> Option<usize> {
         b"setsid" => lead_session as *const () as usize,
         b"kill" => kill_from_child as *const () as usize,
         b"killpg" => kill_group_from_child as *const () as usize,
+        b"sigqueue" => queue_from_child as *const () as usize,
         _ => return None,
     })
 }
@@ -102,6 +104,7 @@ extern "C" fn lead_session() -> c_int {
 /// Sends a signal to another process or a group of them; gives what the system call gives.
 pub fn send(process: c_int, signal: c_int) -> isize {
     match process {
+        VIRTUAL_PROCESS if handles::in_child() => signals::send_from_child(signal, SI_USER, 0),
         // Natively everybody but init and the sender.
         -1 => to_all(handles::relatives(), signal),
         0 => {
@@ -123,6 +126,12 @@ fn is_relative(real: c_int) -> bool {
     real as isize == unsafe { call!(sys::SYS_getpid) } || handles::relatives().any(|relative| relative == real)
 }
 
+/// Whether a process is the program, and this one a child that it has made. Its signals are not the kernel's business.
+fn is_program(real: c_int) -> bool {
+    // SAFETY: asks for a number.
+    handles::in_child() && handles::parent() == VIRTUAL_PROCESS && real as isize == unsafe { call!(libc::SYS_getppid) }
+}
+
 fn own_real_group() -> c_int {
     // SAFETY: asks for a number.
     unsafe { call!(libc::SYS_getpgid, 0) as c_int }
@@ -136,6 +145,9 @@ pub(super) fn has_group(real: c_int, group: c_int) -> bool {
 /// Sends a signal to each of some processes: done if it reached one.
 fn to_all(processes: impl Iterator<Item = c_int>, signal: c_int) -> isize {
     let each = processes.filter(|real| *real > 1).map(|real| {
+        if is_program(real) {
+            return signals::send_from_child(signal, SI_USER, 0);
+        }
         // SAFETY: what the program asks for; one process, which is one of its own.
         unsafe { call!(libc::SYS_kill, real, signal) }
     });
@@ -148,4 +160,12 @@ unsafe extern "C" fn kill_from_child(process: c_int, signal: c_int) -> c_int {
 
 unsafe extern "C" fn kill_group_from_child(group: c_int, signal: c_int) -> c_int {
     c_result(if group < 0 { -libc::EINVAL as isize } else { send(-group, signal) }) as c_int
+}
+
+unsafe extern "C" fn queue_from_child(process: c_int, signal: c_int, value: usize) -> c_int {
+    if process == VIRTUAL_PROCESS {
+        return c_result(signals::send_from_child(signal, SI_QUEUE, value)) as c_int;
+    }
+    // SAFETY: what the program asks for.
+    unsafe { crate::real::call_real!(sigqueue(real_process(process), signal, value)) }
 }

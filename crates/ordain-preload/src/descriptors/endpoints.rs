@@ -1,8 +1,8 @@
 //! Making, copying and closing descriptors.
 
 use super::{
-    ALL, Entry, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, locks, object_of, polling,
-    refresh, remove, settle,
+    ALL, Entry, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, locks, object_of, pins,
+    polling, refresh, remove, settle,
 };
 use crate::context::interpose;
 use crate::engine::engine;
@@ -147,6 +147,7 @@ pub unsafe fn raw_close(fd: c_int) -> isize {
         return -(EBADF as isize);
     }
     let leaving = leave(fd);
+    pins::keep(fd);
     note_descriptor(fd);
     // SAFETY: what the program asks for.
     let result = unsafe { call!(sys::SYS_close, fd) };
@@ -218,6 +219,7 @@ unsafe extern "C" fn copy_to_with(from: c_int, to: c_int, flags: c_int) -> c_int
         return fail(EBADF);
     }
     let leaving = leave(to);
+    pins::keep(to);
     // SAFETY: what the program asks for.
     let result = unsafe { call!(libc::SYS_dup3, from, to, flags) };
     if result >= 0 {

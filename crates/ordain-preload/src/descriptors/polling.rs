@@ -5,7 +5,9 @@
 //! of the sets that it is in. What is told once for each change (edge triggered, one shot) is known to the kernel alone: then the
 //! word of the set says whether it has something to tell.
 
-use super::{Entry, HUP, IN, Kind, WIDTH, bits, descriptors, entry, fail, insert, object_of, tell, timers};
+use super::{
+    Entry, HUP, IN, Kind, WIDTH, bits, descriptors, entry, fail, insert, object_of, outside, pins, tell, timers,
+};
 use crate::context::interpose;
 use crate::engine::{self, engine, step};
 use crate::files;
@@ -23,6 +25,9 @@ use ordain_wire::Event;
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 /// More rounds than this without an answer are a fault of the model.
+/// How long to wait for something from outside, in milliseconds, if threads of the program may do something, and if not.
+const SHORT: c_int = 10;
+const LONG: c_int = 500;
 const MOST_ROUNDS: usize = 10_000;
 
 interpose! {
@@ -35,7 +40,7 @@ interpose! {
 
 /// What is kept of a poll set. Its word: a bit for its version, and whether the kernel has something to tell.
 pub(super) struct Epoll {
-    fd: c_int,
+    pub(super) fd: c_int,
     object: ObjectId,
     /// Goes up when interests change.
     version: u32,
@@ -169,8 +174,11 @@ struct Gathered {
     members: Vec<(ObjectId, u64)>,
     /// The poll set that is waited on.
     taken: Option<usize>,
-    /// The timer that expires first.
+    /// The timer that expires first, and all.
     timer: Option<(u64, usize)>,
+    timers: Vec<usize>,
+    /// What leads out of the program, and what is wanted of it.
+    outside: Vec<(c_int, i16)>,
     /// There are descriptors that the model knows, and that it does not know.
     known: bool,
     unknown: bool,
@@ -185,13 +193,17 @@ impl Gathered {
     }
 
     fn add_descriptor(&mut self, fd: c_int, events: i16, told_once: bool) {
-        match entry(fd) {
+        match pins::reached(fd).1 {
             Some(Entry { kind: Kind::Epoll(number), .. }) => self.add_epoll(number, false),
             Some(Entry { group: Some(group), end, kind, .. }) => {
                 let mut mask = (bits(events) | HUP) << (WIDTH * end);
                 if kind == Kind::Listener {
                     // The bit for writing means something else there.
                     mask &= !(super::OUT << (WIDTH * end));
+                }
+                if kind == Kind::Timer {
+                    mask |= timers::changes(group);
+                    self.timers.push(group);
                 }
                 // What is told once is in the word of the poll set.
                 self.add(object_of(group), if told_once { 0 } else { mask });
@@ -200,6 +212,7 @@ impl Gathered {
                     self.timer = Some(self.timer.map_or((when, group), |t| t.min((when, group))));
                 }
             }
+            Some(Entry { kind: Kind::Outside(_), .. }) => self.outside.push((fd, events)),
             _ => self.unknown = true,
         }
     }
@@ -234,19 +247,50 @@ fn set_of(members: &[(ObjectId, u64)]) -> ObjectId {
 }
 
 /// Waits at most so long until `ask` has an answer other than zero. `gather` says what is waited for; `peek` says whether the kernel has an
-/// answer, without taking it. Gives the smallest number if the kernel alone knows what is waited for.
+/// answer, without taking it. `ask` is told what descriptors outside are ready for. Gives the smallest number if the kernel alone knows what
+/// is waited for.
 fn wait_until(
     timeout: Option<u64>,
     mut gather: impl FnMut(&mut Gathered),
     peek: impl Fn() -> bool,
-    mut ask: impl FnMut() -> isize,
+    mut ask: impl FnMut(&[(c_int, i16)]) -> isize,
 ) -> isize {
     let end = timeout.map(|t| time::now().saturating_add(t));
+    let mut looked = false;
     for _ in 0..MOST_ROUNDS {
         let mut gathered = Gathered::default();
         gather(&mut gathered);
         let now = time::now();
-        let tries = timeout == Some(0) || end.is_some_and(|e| e <= now) || gathered.unknown && peek();
+        let over = timeout == Some(0) || end.is_some_and(|e| e <= now);
+        let mut came: Vec<(c_int, i16)> = Vec::new();
+        if !gathered.outside.is_empty() {
+            let left = end.map_or(-1, |e| e.saturating_sub(now).div_ceil(MILLISECOND).min(c_int::MAX as u64) as c_int);
+            let patience = match () {
+                () if over => 0,
+                () if !gathered.known => left,
+                () if crate::spin::others_can_go() => SHORT,
+                () => LONG,
+            };
+            let ready = outside::ready(&gathered.outside, patience);
+            came.extend(gathered.outside.iter().zip(ready).filter(|(_, r)| *r != 0).map(|((fd, _), r)| (*fd, r)));
+            if !gathered.known {
+                if came.is_empty() && !over {
+                    time::advance(end.map_or(0, |e| e.saturating_sub(now)));
+                }
+                return ask(&came);
+            }
+        }
+        let tries = over || !came.is_empty() || gathered.unknown && peek();
+        if tries && !core::mem::replace(&mut looked, true) && !gathered.timers.is_empty() {
+            gathered.timers.iter().for_each(|group| {
+                timers::look(*group);
+            });
+            continue;
+        }
+        if let Some((_, group)) = gathered.timer.filter(|(when, _)| *when <= now) {
+            timers::expire(group);
+            continue;
+        }
         let mut span = end.map(|e| e.saturating_sub(now));
         let mut expires = None;
         if let Some((when, group)) = gathered.timer
@@ -260,6 +304,11 @@ fn wait_until(
                 time::wait_at_most(span);
                 Wait::Timed
             }
+            None if !gathered.outside.is_empty() => {
+                // Something may come from outside: time to look again.
+                time::wait_at_most(MILLISECOND);
+                Wait::Timed
+            }
             None => Wait::Interruptible,
         };
         if !gathered.known && !tries && gathered.unknown {
@@ -271,7 +320,7 @@ fn wait_until(
         };
         match outcome {
             Outcome::FAILED if tries => {
-                let answer = ask();
+                let answer = ask(&came);
                 gathered.taken.into_iter().for_each(tell_epoll);
                 return answer;
             }
@@ -279,13 +328,13 @@ fn wait_until(
                 (Some(group), _) => timers::expire(group),
                 (None, Some(span)) => {
                     time::advance(span);
-                    return ask();
+                    return ask(&came);
                 }
                 (None, None) => {}
             },
             _ => {
                 // If there is nothing to tell any more, because someone has read it, the set is told so here.
-                let answer = ask();
+                let answer = ask(&came);
                 gathered.taken.into_iter().for_each(tell_epoll);
                 if answer != 0 || tries {
                     return answer;
@@ -296,11 +345,20 @@ fn wait_until(
     engine::break_down(format_args!("descriptors seem ready, but the kernel says that they are not"))
 }
 
-/// Asks the kernel about descriptors; timers are ours.
-fn ask_poll(fds: &mut [pollfd]) -> isize {
+/// Asks the kernel about descriptors; timers are ours, and what came from outside is known.
+fn ask_poll(fds: &mut [pollfd], came: &[(c_int, i16)]) -> isize {
+    let numbers: Vec<c_int> = fds.iter().map(|p| p.fd).collect();
+    let is_outside = |fd: c_int| entry(fd).is_some_and(|e| matches!(e.kind, Kind::Outside(_)));
+    fds.iter_mut().filter(|p| p.fd >= 0).for_each(|p| p.fd = if is_outside(p.fd) { -1 } else { pins::reached(p.fd).0 });
     // SAFETY: the program's list.
     let mut count = unsafe { call!(libc::SYS_poll, fds.as_mut_ptr(), fds.len(), 0) };
+    fds.iter_mut().zip(numbers).for_each(|(poll, number)| poll.fd = number);
     for poll in fds.iter_mut().filter(|p| p.fd >= 0 && p.revents == 0) {
+        if let Some((_, events)) = came.iter().find(|(fd, _)| *fd == poll.fd) {
+            poll.revents = events & (poll.events | libc::POLLERR | libc::POLLHUP | libc::POLLNVAL);
+            count += isize::from(poll.revents != 0);
+            continue;
+        }
         if poll.events & libc::POLLIN != 0 && is_ready_by_timer(poll.fd) {
             poll.revents = libc::POLLIN;
             count += 1;
@@ -311,7 +369,7 @@ fn ask_poll(fds: &mut [pollfd]) -> isize {
 
 /// Whether a timer has expired, or one in a poll set has.
 fn is_ready_by_timer(fd: c_int) -> bool {
-    match entry(fd) {
+    match pins::reached(fd).1 {
         Some(Entry { kind: Kind::Epoll(number), .. }) => descriptors()
             .epolls
             .get(number)
@@ -323,9 +381,9 @@ fn is_ready_by_timer(fd: c_int) -> bool {
 fn poll_with(fds: &mut [pollfd], timeout: Option<u64>) -> isize {
     let list: Vec<(c_int, i16)> = fds.iter().filter(|p| p.fd >= 0).map(|p| (p.fd, p.events)).collect();
     let gather = |g: &mut Gathered| list.iter().for_each(|(fd, events)| g.add_descriptor(*fd, *events, false));
-    let outside = |fd| entry(fd).is_none_or(|e| matches!(e.kind, Kind::Outside(_)));
-    let peek = || list.iter().any(|(fd, events)| outside(*fd) && super::ask(*fd, *events, 0) != 0);
-    let answer = wait_until(timeout, gather, peek, || ask_poll(fds));
+    let peek = || list.iter().any(|(fd, events)| entry(*fd).is_none() && super::ask(*fd, *events, 0) != 0);
+    let numbers: Vec<c_int> = list.iter().map(|(fd, _)| *fd).collect();
+    let answer = pins::held(&numbers, || wait_until(timeout, gather, peek, |came| ask_poll(fds, came)));
     if answer != isize::MIN {
         return answer;
     }
@@ -569,16 +627,54 @@ pub(super) fn object(number: usize) -> ObjectId {
     descriptors().epolls[number].object
 }
 
+/// Leaves out what the kernel tells of descriptors outside: what is recorded counts. Gives how many are left.
+fn without_outside(number: usize, out: *mut epoll_event, count: isize) -> isize {
+    let interests = &descriptors().epolls[number].interests;
+    let is_outside = |fd: c_int| entry(fd).is_some_and(|e| matches!(e.kind, Kind::Outside(_)));
+    if count <= 0 || !interests.iter().any(|i| is_outside(i.fd)) {
+        return count;
+    }
+    let mut kept = 0;
+    for place in 0..count {
+        // SAFETY: what the kernel has filled in.
+        unsafe {
+            let event = out.offset(place).read_unaligned();
+            let data = event.u64;
+            if interests.iter().any(|i| i.data == data && !is_outside(i.fd)) {
+                out.offset(kept).write_unaligned(event);
+                kept += 1;
+            }
+        }
+    }
+    kept
+}
+
 fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64>) -> isize {
     // SAFETY: the program's memory.
-    let direct = |milliseconds: i64| unsafe { call!(libc::SYS_epoll_wait, set, out, most, milliseconds) };
+    let direct =
+        |milliseconds: i64| unsafe { call!(libc::SYS_epoll_wait, pins::reached(set).0, out, most, milliseconds) };
     let real = timeout.map_or(-1, |t| t.div_ceil(MILLISECOND) as i64);
     let Some(number) = number_of(set) else { return direct(real) };
     if most <= 0 {
         return -(EINVAL as isize);
     }
-    let ask = || {
-        let mut count = direct(0);
+    let ask = |came: &[(c_int, i16)]| {
+        let mut count = without_outside(number, out, direct(0));
+        for interest in &mut descriptors().epolls[number].interests {
+            let Some((fd, ready)) = came.iter().copied().find(|(fd, _)| *fd == interest.fd) else { continue };
+            let ready = ready & (interest.events as i16 | libc::POLLERR | libc::POLLHUP);
+            let ready = if interest.is_told_once() { outside::news(fd, ready) } else { ready };
+            if ready != 0 && interest.events != 0 && (0..most as isize).contains(&count) {
+                // SAFETY: there is room.
+                unsafe {
+                    out.offset(count).write_unaligned(epoll_event { events: ready as u16 as u32, u64: interest.data })
+                };
+                count += 1;
+                if interest.events & libc::EPOLLONESHOT as u32 != 0 {
+                    interest.events = 0;
+                }
+            }
+        }
         for interest in &descriptors().epolls[number].interests {
             if (0..most as isize).contains(&count)
                 && interest.events & IN as u32 != 0
@@ -593,7 +689,8 @@ fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64
         }
         count
     };
-    let answer = wait_until(timeout, |g| g.add_epoll(number, true), || super::ask(set, libc::POLLIN, 0) != 0, ask);
+    let peek = || super::ask(pins::reached(set).0, libc::POLLIN, 0) != 0;
+    let answer = pins::held(&[set], || wait_until(timeout, |g| g.add_epoll(number, true), peek, ask));
     if answer == isize::MIN { direct(real) } else { answer }
 }
 

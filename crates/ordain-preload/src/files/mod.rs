@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome};
 
 pub use calls::{is_followed, lock, open, path_key, system_call};
-pub use numbers::{before_close, closed, copied, opened, order_file, stable_key, take_number};
+pub use numbers::{before_close, closed, copied, opened, order_file, order_use, stable_key, take_number};
 
 /// Everything about files; nothing of it survives an execution.
 #[derive(Default)]

@@ -81,6 +81,12 @@ fn learn_if_closed(fd: c_int) {
     }
 }
 
+/// Orders the beginning of a call on a descriptor with who closes it.
+pub fn order_use(fd: c_int) {
+    order(|touched| add_use(touched, fd));
+    learn_if_closed(fd);
+}
+
 /// A descriptor is about to be made, which takes the lowest number that is free.
 pub fn take_number() {
     order(add_table);

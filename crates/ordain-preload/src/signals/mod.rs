@@ -12,11 +12,11 @@ mod handlers;
 pub mod imports;
 mod timers;
 
-pub use calls::{raw_kill, send_to};
-pub use child::{child_ended, expect_child};
+pub use calls::{SI_QUEUE, SI_USER, raw_kill, send_to};
+pub use child::{child_ended, expect_child, send_from_child};
 pub use faults::{abort, take_fault};
 pub use handlers::{breaks, has_broken, take};
-pub use timers::{is_armed, is_late};
+pub use timers::{await_rings, is_armed, is_late};
 
 use crate::engine::{self, engine, step};
 use crate::handles::VIRTUAL_PROCESS;
@@ -99,6 +99,8 @@ struct Signals {
     timer: timers::Timer,
     /// Children whose end somebody may notice.
     children: Vec<child::Expected>,
+    /// Which of the signals that children have sent the program has had: a bit for each.
+    passed: u64,
     /// Whether handlers ran when signals were last taken, and if so whether all wanted calls to go on.
     ran: Option<bool>,
     /// As found when the program began.
@@ -155,6 +157,7 @@ pub fn prepare() {
         pending: Vec::new(),
         timer: timers::Timer::default(),
         children: Vec::new(),
+        passed: 0,
         ran: None,
         first_actions: [Action::DEFAULT; COUNT],
         first_mask: 0,
@@ -214,7 +217,7 @@ fn set_kernel(signal: c_int, handler: usize) {
 pub fn begin() {
     let s = signals();
     (s.object, s.ran) = (None, None);
-    s.children.clear();
+    child::begin();
     s.pending.clear();
     s.actions = s.first_actions;
     timers::begin();
