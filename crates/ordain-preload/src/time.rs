@@ -283,7 +283,7 @@ fn sleep_for(span: u64) -> Result<(), u64> {
     let end = now().saturating_add(span);
     let kind = engine().arbiter.options().kind_time;
     // An alarm that rings before that comes first; with kind time it does by itself.
-    let rung = if kind { Ok(()) } else { crate::signals::await_rings(end) };
+    let rung = if kind { Ok(()) } else { crate::signals::await_ring(end) };
     wait_at_most(end.saturating_sub(now()));
     let slept = rung.and_then(|()| wait(Operation::Sleep, false).map(|_| ()));
     if slept.is_err() {

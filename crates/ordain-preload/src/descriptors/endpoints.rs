@@ -1,7 +1,7 @@
 //! Making, copying and closing descriptors.
 
 use super::{
-    ALL, Entry, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, locks, object_of, pins,
+    ALL, Entry, HUP, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, locks, object_of, pins,
     polling, refresh, remove, settle,
 };
 use crate::context::interpose;
@@ -128,8 +128,8 @@ fn left(fd: c_int, leaving: Option<Leaving>) {
             refresh(waiting);
         }
         if descriptors().groups[group].listens {
-            // Who waits for room finds that nobody listens any more.
-            super::tell(object_of(group), OUT << (WIDTH * entry.end));
+            // Who waits for room finds that nobody listens any more, and who waits for a connection that the number is closed.
+            super::tell(object_of(group), (OUT | HUP) << (WIDTH * entry.end));
             return;
         }
     }

@@ -14,6 +14,7 @@ mod outside;
 mod pins;
 mod polling;
 mod ports;
+mod selecting;
 mod sockets;
 mod timers;
 mod transfer;

@@ -1,4 +1,4 @@
-//! Waiting for several descriptors at once: `poll`, `select` and `epoll`.
+//! Waiting for several descriptors at once: `poll` and `epoll`; `select` is built on that.
 //!
 //! The model waits for the bits of all ends; when one is there, the kernel is asked, without waiting, and its answer is the program's.
 //! A poll set of the kernel (`epoll`) tells in which order descriptors have become ready, so whatever makes one ready writes the objects
@@ -18,7 +18,7 @@ use crate::sys::call;
 use crate::time;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
-use libc::{EINVAL, epoll_event, fd_set, pollfd, sigset_t, timespec, timeval};
+use libc::{EINVAL, epoll_event, pollfd, sigset_t, timespec};
 use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
 use ordain_wire::Event;
 
@@ -32,7 +32,6 @@ const MOST_ROUNDS: usize = 10_000;
 
 interpose! {
     poll => poll_some; __poll => poll_some; __poll_chk => poll_checked; ppoll => poll_masked; __ppoll_chk => poll_masked_checked;
-    select => select_some; __select => select_some; pselect => select_masked;
     epoll_create => make_sized; epoll_create1 => make;
     epoll_ctl => change_interest;
     epoll_wait => wait_for; epoll_pwait => wait_masked; epoll_pwait2 => wait_masked_exactly;
@@ -378,7 +377,7 @@ fn is_ready_by_timer(fd: c_int) -> bool {
     }
 }
 
-fn poll_with(fds: &mut [pollfd], timeout: Option<u64>) -> isize {
+pub(super) fn poll_with(fds: &mut [pollfd], timeout: Option<u64>) -> isize {
     let list: Vec<(c_int, i16)> = fds.iter().filter(|p| p.fd >= 0).map(|p| (p.fd, p.events)).collect();
     let gather = |g: &mut Gathered| list.iter().for_each(|(fd, events)| g.add_descriptor(*fd, *events, false));
     let peek = || list.iter().any(|(fd, events)| entry(*fd).is_none() && super::ask(*fd, *events, 0) != 0);
@@ -411,19 +410,19 @@ unsafe extern "C" fn poll_checked(fds: *mut pollfd, count: u64, timeout: c_int, 
     unsafe { poll_some(fds, count, timeout) }
 }
 
-unsafe fn span(time: *const timespec) -> Option<u64> {
+pub(super) unsafe fn span(time: *const timespec) -> Option<u64> {
     // SAFETY: the program's argument.
     let time = unsafe { time.as_ref() }?;
     Some((time.tv_sec.max(0) as u64).saturating_mul(SECOND).saturating_add(time.tv_nsec.max(0) as u64))
 }
 
 /// Whether a limit is one that the kernel accepts.
-unsafe fn is_limit(time: *const timespec) -> bool {
+pub(super) unsafe fn is_limit(time: *const timespec) -> bool {
     // SAFETY: the program's argument.
     unsafe { time.as_ref() }.is_none_or(|time| time.tv_sec >= 0 && time::is_valid(time))
 }
 
-unsafe fn mask(set: *const sigset_t) -> Option<u64> {
+pub(super) unsafe fn mask(set: *const sigset_t) -> Option<u64> {
     // SAFETY: the program's argument; the kernel knows its first word.
     unsafe { (set as *const u64).as_ref() }.copied()
 }
@@ -447,92 +446,6 @@ unsafe extern "C" fn poll_masked_checked(
 ) -> c_int {
     // SAFETY: the program's arguments.
     unsafe { poll_masked(fds, count, limit, set) }
-}
-
-/// Waits for the descriptors of three sets; gives the answer, or an error.
-unsafe fn select_with(count: c_int, sets: [*mut fd_set; 3], timeout: Option<u64>) -> isize {
-    const WANTED: [i16; 3] = [libc::POLLIN, libc::POLLOUT, libc::POLLPRI];
-    const TOLD: [i16; 3] = [libc::POLLIN | libc::POLLHUP | libc::POLLERR, libc::POLLOUT | libc::POLLERR, libc::POLLPRI];
-    let mut fds: Vec<pollfd> = Vec::new();
-    let place = |fd: c_int| (fd as usize / 64, 1u64 << (fd % 64));
-    // SAFETY: the program's sets have a bit for each descriptor.
-    unsafe {
-        for fd in 0..count.max(0) {
-            let (index, bit) = place(fd);
-            let is_in = |set: *mut fd_set| !set.is_null() && (set as *const u64).add(index).read() & bit != 0;
-            let events = sets.iter().zip(WANTED).filter(|(set, _)| is_in(**set)).fold(0, |events, (_, e)| events | e);
-            if events != 0 {
-                fds.push(pollfd { fd, events, revents: 0 });
-            }
-        }
-        let answer = poll_with(&mut fds, timeout);
-        if answer < 0 {
-            return answer;
-        }
-        if fds.iter().any(|p| p.revents & libc::POLLNVAL != 0) {
-            return -(libc::EBADF as isize);
-        }
-        let mut found = 0;
-        for (set, (wanted, told)) in
-            sets.into_iter().zip(WANTED.into_iter().zip(TOLD)).filter(|(set, _)| !set.is_null())
-        {
-            for index in 0..(count.max(0) as usize).div_ceil(64) {
-                (set as *mut u64).add(index).write(0);
-            }
-            for poll in fds.iter().filter(|p| p.events & wanted != 0 && p.revents & told != 0) {
-                let (index, bit) = place(poll.fd);
-                *(set as *mut u64).add(index) |= bit;
-                found += 1;
-            }
-        }
-        found
-    }
-}
-
-unsafe extern "C" fn select_some(
-    count: c_int,
-    readable: *mut fd_set,
-    writable: *mut fd_set,
-    exceptional: *mut fd_set,
-    limit: *mut timeval,
-) -> c_int {
-    // SAFETY: the program's arguments.
-    unsafe {
-        if count < 0 || limit.as_ref().is_some_and(|t| t.tv_sec < 0 || t.tv_usec < 0) {
-            return fail(EINVAL);
-        }
-        let timeout = limit.as_ref().map(|t| {
-            (t.tv_sec.max(0) as u64)
-                .saturating_mul(SECOND)
-                .saturating_add((t.tv_usec.max(0) as u64).saturating_mul(1000))
-        });
-        let begin = time::now();
-        let answer = select_with(count, [readable, writable, exceptional], timeout);
-        if let (Some(limit), Some(timeout)) = (limit.as_mut(), timeout) {
-            // The kernel says how much is left.
-            let left = timeout.saturating_sub(time::now().saturating_sub(begin));
-            *limit = timeval { tv_sec: (left / SECOND) as i64, tv_usec: (left % SECOND / 1000) as i64 };
-        }
-        c_result(answer) as c_int
-    }
-}
-
-unsafe extern "C" fn select_masked(
-    count: c_int,
-    readable: *mut fd_set,
-    writable: *mut fd_set,
-    exceptional: *mut fd_set,
-    limit: *const timespec,
-    set: *const sigset_t,
-) -> c_int {
-    // SAFETY: the program's arguments.
-    unsafe {
-        if count < 0 || !is_limit(limit) {
-            return fail(EINVAL);
-        }
-        let sets = [readable, writable, exceptional];
-        c_result(signals::with_mask(mask(set), || select_with(count, sets, span(limit)))) as c_int
-    }
 }
 
 unsafe extern "C" fn make_sized(size: c_int) -> c_int {

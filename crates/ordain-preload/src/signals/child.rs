@@ -2,7 +2,7 @@
 //! of which somebody may hear there is a thread of the model that waits for it, and its step may come anywhere. Who is the first to
 //! wait for the child hears of its signals before.
 
-use super::{COUNT, Signal, To, bit, engine, imports, send_if, signals};
+use super::{COUNT, Signal, To, bit, engine, send_if, signals};
 use crate::descriptors;
 use crate::engine::{control, step};
 use crate::handles;
@@ -91,8 +91,7 @@ fn find(real: c_int) -> Option<usize> {
 pub fn expect_child(shown: c_int, real: c_int) {
     let blocked = engine().slots[engine().current].mask & bit(SIGCHLD) != 0;
     let heard = !super::is_ignored(SIGCHLD) || blocked;
-    let sends = || imports::any(&[c"kill", c"killpg", c"sigqueue"]);
-    if !super::is_listening() || !heard && !sends() {
+    if !super::is_listening() || !heard && !signals().children_send {
         return;
     }
     signals().children.push(Expected { shown, real, heard, told: false });

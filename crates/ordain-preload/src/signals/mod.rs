@@ -16,7 +16,7 @@ pub use calls::{SI_QUEUE, SI_USER, raw_kill, send_to};
 pub use child::{child_ended, expect_child, send_from_child};
 pub use faults::{abort, take_fault};
 pub use handlers::{breaks, has_broken, take};
-pub use timers::{await_rings, is_armed, is_late};
+pub use timers::{await_ring, is_armed, is_late};
 
 use crate::engine::{self, engine, step};
 use crate::handles::VIRTUAL_PROCESS;
@@ -108,6 +108,8 @@ struct Signals {
     first_mask: u64,
     /// Whether the program is linked with a function by which a thread can send a signal to another.
     senders: bool,
+    /// Whether it is linked with one by which a child can send a signal to its parent.
+    children_send: bool,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.
@@ -162,6 +164,7 @@ pub fn prepare() {
         first_actions: [Action::DEFAULT; COUNT],
         first_mask: 0,
         senders: false,
+        children_send: false,
     };
     // SAFETY: only the carrier comes here.
     unsafe { SIGNALS = Box::into_raw(Box::new(new)) };
@@ -178,6 +181,7 @@ pub fn prepare() {
     s.first_actions[libc::SIGSYS as usize] = Action::DEFAULT;
     set_kernel(libc::SIGPIPE, SIG_IGN);
     s.senders = imports::any(&imports::SENDERS);
+    s.children_send = imports::any(&[c"kill", c"killpg", c"sigqueue"]);
 }
 
 /// What a child process gets from its parent. The runtime's own memory goes on with the parent, so it is copied before.

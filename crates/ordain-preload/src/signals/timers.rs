@@ -41,9 +41,10 @@ fn tell_rings() {
     engine().set_value(object, word);
 }
 
-/// Waits until the timer has rung, if it must before this time; gives an error if a handler ends the wait.
-pub fn await_rings(until: u64) -> Result<(), c_int> {
-    while signals().timer.set.is_some_and(|(when, _)| when <= until) && is_armed() {
+/// Waits until the timer has rung, if it must before this time; gives an error if a handler ends the wait. One with an interval may ring again
+/// later or not: once is enough to show that it rings.
+pub fn await_ring(until: u64) -> Result<(), c_int> {
+    if signals().timer.set.is_some_and(|(when, _)| when <= until) && is_armed() {
         let mask = ((1 << BITS) - 1) & !(1 << (signals().timer.changes % BITS));
         let operation = Operation::Await { object: rings_object(), mask, wait: Wait::Interruptible };
         engine::wait(operation, false)?;
