@@ -281,17 +281,14 @@ extern "C" fn get_processor_time() -> c_long {
 /// Sleeps; if a handler ends that, gives how much is left.
 fn sleep_for(span: u64) -> Result<(), u64> {
     let end = now().saturating_add(span);
-    let kind = engine().arbiter.options().kind_time;
-    // An alarm that rings before that comes first; with kind time it does by itself.
-    let rung = if kind { Ok(()) } else { crate::signals::await_ring(end) };
-    wait_at_most(end.saturating_sub(now()));
-    let slept = rung.and_then(|()| wait(Operation::Sleep, false).map(|_| ()));
+    wait_at_most(span);
+    let slept = wait(Operation::Sleep, false);
     if slept.is_err() {
         // As much time has passed as for whoever sent the signal.
         return Err(end.saturating_sub(now()));
     }
     advance(end.saturating_sub(now()));
-    if kind {
+    if engine().arbiter.options().kind_time {
         // The time before it was another one than the time behind it.
         crate::cancellation::look();
     }

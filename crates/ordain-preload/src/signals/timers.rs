@@ -3,12 +3,11 @@
 
 use super::{Signal, To, bit, calls::SI_KERNEL, send_if, signals};
 use crate::engine::{self, engine, step};
-use crate::objects;
 use crate::threads::{self, Slot, State};
 use crate::time;
 use alloc::vec::Vec;
-use core::ffi::{c_int, c_void};
-use ordain_model::{Member, MemoryOrder, ObjectId, ObjectKind, Operation, Wait};
+use core::ffi::c_void;
+use ordain_model::{MemoryOrder, Operation};
 
 /// The timer of real time.
 #[derive(Default)]
@@ -19,37 +18,6 @@ pub(super) struct Timer {
     settings: Vec<(u64, u64)>,
     /// It would have ended the program when it wanted to ring.
     held_back: bool,
-    /// How often it was set or rang.
-    changes: u32,
-}
-
-/// Where the object is said to be that stands for the timer's settings and rings, and bits of its word.
-const RINGS: u64 = 7;
-const BITS: u32 = 48;
-
-fn rings_object() -> ObjectId {
-    objects::find(RINGS, ObjectKind::Descriptor, 1)
-}
-
-/// Tells who waits that the timer has rung, or was set anew: a step.
-fn tell_rings() {
-    let object = rings_object();
-    step(Operation::Access { set: objects::set_of(&[(object, Member::WRITE)]), looks: false });
-    let timer = &mut signals().timer;
-    timer.changes += 1;
-    let word = 1 << (timer.changes % BITS);
-    engine().set_value(object, word);
-}
-
-/// Waits until the timer has rung, if it must before this time; gives an error if a handler ends the wait. One with an interval may ring again
-/// later or not: once is enough to show that it rings.
-pub fn await_ring(until: u64) -> Result<(), c_int> {
-    if signals().timer.set.is_some_and(|(when, _)| when <= until) && is_armed() {
-        let mask = ((1 << BITS) - 1) & !(1 << (signals().timer.changes % BITS));
-        let operation = Operation::Await { object: rings_object(), mask, wait: Wait::Interruptible };
-        engine::wait(operation, false)?;
-    }
-    Ok(())
 }
 
 /// Orders what follows with the timer's ringing: sending a signal to the process writes that object too.
@@ -67,7 +35,6 @@ pub(super) fn arm(span: u64, interval: u64) -> (u64, u64) {
     timer.settings.push(setting);
     timer.set = (span != 0).then_some(setting);
     timer.held_back = false;
-    tell_rings();
     if span != 0 {
         start();
     }
@@ -123,9 +90,7 @@ unsafe extern "C" fn ring(setting: *mut c_void) -> *mut c_void {
         step(Operation::Sleep);
         time::advance(span);
         let signal = Signal::new(libc::SIGALRM, SI_KERNEL, 0);
-        let rang = send_if(signal, To::Process, || rings(setting as usize, when, interval, span));
-        tell_rings();
-        if !rang || interval == 0 {
+        if !send_if(signal, To::Process, || rings(setting as usize, when, interval, span)) || interval == 0 {
             return core::ptr::null_mut();
         }
         when = when.saturating_add(interval);
