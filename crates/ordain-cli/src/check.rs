@@ -7,6 +7,7 @@ mod told;
 use crate::Outcome;
 use crate::cluster::{self, Connection, Subject, Watch};
 use crate::exports::Exports;
+use crate::input::read_input;
 use crate::json;
 use crate::options::{self, Format};
 use crate::output;
@@ -18,15 +19,13 @@ use ordain_model::Options;
 use ordain_native::{Check, Launch, Mode, Patience, Verdict, binary, record};
 use ordain_report::{Run, store};
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use told::{next, plural, rate, story, story_without_timeline};
 
-/// Longer inputs are refused.
-const MOST_INPUT: u64 = 1 << 30;
+/// More workers would only wait for each other.
+const MOST_WORKERS: usize = 1024;
 
 #[derive(clap::Args)]
 #[command(override_usage = "ordain check [OPTIONS] -- PROGRAM [ARGUMENT]...")]
@@ -103,7 +102,7 @@ pub(crate) struct Arguments {
     shrink_time: Duration,
 
     /// How many processes explore at the same time; 0 for one on each core
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = options::at_most::<MOST_WORKERS>)]
     workers: usize,
     /// How long each explores at least before what is left is divided anew
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = options::duration)]
@@ -206,7 +205,10 @@ fn run_check(arguments: &Arguments, check: &Check) -> Result<Outcome, Problem> {
     let mut live = Live::start(arguments.quiet);
     let report = check.run_watched(&mut live);
     live.end();
-    let report = report.map_err(|problem| Problem::Native { problem })?;
+    let report = report.map_err(|problem| match (problem, &check.exploration_trace) {
+        (ordain_native::Problem::Trace(error), Some(path)) => Problem::UnwritableTrace { path: path.clone(), error },
+        (problem, _) => Problem::Native { problem },
+    })?;
     let run = record::run(check, &report);
     let kept = keep(check, &run);
     if !report.resumable {
@@ -236,13 +238,12 @@ fn keep(check: &Check, run: &Run) -> Result<PathBuf, String> {
 fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
     let (program, rest) = arguments.command.split_first().map_or((OsString::new(), &[][..]), |(p, r)| (p.clone(), r));
     let binary = binary::inspect(&program, std::env::var_os("PATH").as_deref())?;
-    if let Some(path) = &arguments.exploration_trace {
+    if arguments.exploration_trace.is_some() {
         let bound = arguments.preemption_bound.or(arguments.delay_bound).map(|_| "a bounded search");
         let samples = arguments.strategy.filter(|s| s.samples()).map(Strategy::name);
         if let Some(strategy) = bound.or(samples) {
             return Err(Problem::NoTrace { strategy: strategy.to_owned() });
         }
-        File::create(path).map_err(|error| Problem::UnwritableTrace { path: path.clone(), error })?;
     }
     let directory = arguments.run_dir.clone().unwrap_or_else(|| default_directory(&binary.path));
     Ok(Check {
@@ -250,7 +251,10 @@ fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
             program: binary.path.clone(),
             arguments: rest.to_vec(),
             environment: arguments.environment.clone(),
-            input: arguments.stdin.as_deref().map_or(Ok(Vec::new()), read_input)?,
+            input: match &arguments.stdin {
+                Some(path) => read_input(path, arguments.max_time)?,
+                None => Vec::new(),
+            },
         },
         binary,
         options: Options {
@@ -294,15 +298,4 @@ pub(crate) fn default_directory(program: &Path) -> PathBuf {
     let safe = |c: char| if c.is_alphanumeric() || "-_.+".contains(c) { c } else { '-' };
     let name: String = name.chars().map(safe).collect();
     Path::new(".ordain").join(if name.trim_matches('.').is_empty() { "program" } else { &name })
-}
-
-/// Reads what the program is to read.
-pub(crate) fn read_input(path: &Path) -> Result<Vec<u8>, Problem> {
-    let unreadable = |error| Problem::Input { path: path.to_owned(), error };
-    let mut input = Vec::new();
-    File::open(path).and_then(|file| file.take(MOST_INPUT + 1).read_to_end(&mut input)).map_err(unreadable)?;
-    if input.len() as u64 > MOST_INPUT {
-        return Err(Problem::LongInput { path: path.to_owned(), most: MOST_INPUT });
-    }
-    Ok(input)
 }

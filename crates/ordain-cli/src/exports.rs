@@ -56,14 +56,10 @@ impl Exports {
     }
 }
 
-/// Writes a file, whole or not at all.
+/// Writes a file, whole or not at all, or to whatever else there is.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Problem> {
     if path == Path::new("-") {
         return output::write(|out| out.write_all(text.as_bytes()));
     }
-    let bad = |reason: String| Problem::Export { path: path.to_owned(), reason };
-    let name =
-        path.file_name().and_then(|name| name.to_str()).ok_or_else(|| bad("it is not the name of a file".into()))?;
-    let directory = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    store::write(directory, name, text.as_bytes()).map(|_| ()).map_err(bad)
+    store::write_to(path, text.as_bytes()).map_err(|reason| Problem::Export { path: path.to_owned(), reason })
 }

@@ -10,6 +10,7 @@ mod doctor;
 mod estimate;
 mod explain;
 mod exports;
+mod input;
 mod json;
 mod look;
 mod options;
@@ -29,6 +30,7 @@ use clap::{Parser, Subcommand};
 use options::Format;
 use problem::Problem;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// How a command ended that could do its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,10 +76,18 @@ enum Command {
     Explain(explain::Arguments),
 }
 
+/// A file that may not become larger is an error to be told, not a signal that ends the command. It is caught and not ignored: programs that
+/// are started have it as ever.
+fn survive_size_limits() {
+    // Without a handler the signal ends the command, as always.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
 fn main() -> ExitCode {
     // Errors of use are printed by clap, which ends with status 2; help and version end with 0.
     let cli = Cli::parse();
     problem::install_handler();
+    survive_size_limits();
     let (result, format) = match &cli.command {
         Command::Check(arguments) => (check::run(arguments), arguments.format),
         Command::Suite(arguments) => (suite::run(arguments), arguments.format),

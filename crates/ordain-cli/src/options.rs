@@ -41,6 +41,15 @@ pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A number that is not larger than sense.
+pub(crate) fn at_most<const MOST: usize>(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if number > MOST => Err(format!("it must be {MOST} or less")),
+        Ok(number) => Ok(number),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// A time, or `0`.
 pub(crate) fn duration_or_zero(text: &str) -> Result<Duration, String> {
     if matches!(text, "0" | "0s" | "0ms") { Ok(Duration::ZERO) } else { duration(text) }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a command cannot do its work. Always exit status 2, but for a reader of the output that went away.
@@ -133,6 +134,12 @@ pub(crate) enum Problem {
         #[source]
         error: io::Error,
     },
+    /// Nobody writes what the program is to read.
+    #[error("{}, which was to be the program's standard input, gives nothing: {reason} for {} s", path.display(), waited.as_secs_f32())]
+    #[diagnostic(help(
+        "if it is a FIFO, begin to write to it before, and write it to its end; --max-time is how long that is waited for"
+    ))]
+    NoInput { path: PathBuf, reason: &'static str, waited: Duration },
     /// What the program is to read is too much.
     #[error("{} has more than {most} bytes, too many for the program's standard input", path.display())]
     #[diagnostic(help("every execution reads it anew: make a shorter input that does the same"))]
@@ -296,6 +303,9 @@ fn native_help(problem: &ordain_native::Problem) -> &'static str {
     use ordain_native::{Failure, Problem};
     match problem {
         Problem::Failure(Failure::Start(_)) => "`ordain doctor` tells what this system lacks",
+        Problem::Failure(Failure::Resources(_)) => {
+            "this is a limit of the system or of the shell that Ordain was started from; `ulimit -a` lists them"
+        }
         Problem::Failure(Failure::Early(_)) => {
             "does it run without Ordain, in an environment without variables of your own (`env -i`)? Pass those that it \
              needs with --env NAME=VALUE; `ordain doctor` tells what this system lacks"
@@ -305,6 +315,12 @@ fn native_help(problem: &ordain_native::Problem) -> &'static str {
         }
         Problem::Failure(Failure::Broken(_)) => {
             "this is a defect of Ordain; try --mode exec, and please report it with the program"
+        }
+        Problem::NothingRan { stopped: true, .. } => {
+            "a signal stopped it, such as Ctrl-C or SIGTERM; run it again, and let it go on for longer"
+        }
+        Problem::NoTimeToConfirm { .. } => {
+            "what does not show again in a fresh process is not told as a finding: give it more time (--max-time), or let nobody stop it"
         }
         Problem::Failure(Failure::Over) | Problem::NothingRan { .. } => {
             "give it more time (--max-time), or less to do; --strategy random needs the least for each execution"

@@ -52,7 +52,7 @@ fn a_search_that_is_killed_again_and_again_explores_every_class_once() {
         assert_eq!(result["blocked"], 0);
         let left: Vec<_> = std::fs::read_dir(&run).unwrap().map(|e| e.unwrap().file_name()).collect();
         let expected =
-            |name: &std::ffi::OsString| name == "run.json" || name.to_string_lossy().starts_with(".partial-");
+            |name: &std::ffi::OsString| name == "run.json" || name.to_string_lossy().starts_with(".ordain-partial-");
         assert!(left.iter().all(expected), "{left:?}");
     }
 }

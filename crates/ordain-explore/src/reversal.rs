@@ -20,7 +20,8 @@ use crate::wakeup::Items;
 use alloc::vec::Vec;
 use ordain_model::state::{Fixed, View};
 use ordain_model::{
-    Access, Execution, Footprint, ObjectId, Operation, ThreadId, Transition, Wait, dependent, primitives,
+    Access, Execution, Footprint, ObjectId, Operation, Outcome, PendingOp, ThreadId, Transition, Wait, dependent,
+    primitives,
 };
 
 /// A sequence that begins another class: events of the execution, in their order, and an operation at its new place.
@@ -66,6 +67,19 @@ struct Mover {
     parent: Option<usize>,
     /// Whether it waits for a change, because its thread spins.
     held: bool,
+    /// What was announced last, if it was not executed.
+    pending: Option<PendingOp>,
+}
+
+impl Mover {
+    /// What it watches, if it waits for a change.
+    fn watched(&self, execution: &Execution) -> Footprint {
+        match (self.event, &self.pending) {
+            (Some(event), _) => execution.watched(event).collect(),
+            (None, Some(pending)) => Footprint::from_slice(execution.awaited(pending)),
+            (None, None) => Footprint::new(),
+        }
+    }
 }
 
 /// Which reversals a strategy needs.
@@ -130,6 +144,7 @@ impl Reversals {
                 event: Some(event),
                 parent: trace.parent(event),
                 held: step.held,
+                pending: None,
             };
             let complete = which == Which::Complete || !is_fixed(&step.op, execution);
             if step.choices > 1 && event < horizon && self.is_due(trace, event, event, new, complete) {
@@ -146,12 +161,23 @@ impl Reversals {
         // What was about to happen when a thread ended the program, or the process was lost, can come before that.
         let ends = |last: &usize| execution.lost || execution.steps[*last].op.ends_program();
         let ended = len.checked_sub(1).filter(ends).map(|last| last as u32);
-        for pending in execution.pending.iter().filter(|p| !p.held) {
+        for pending in &execution.pending {
+            if pending.held && ended.is_none() {
+                // It was let go before, again and again, and those steps are moved.
+                continue;
+            }
             let parent = trace.last_of(pending.thread.index(), execution);
             if parent.is_some_and(|parent| parent >= horizon) {
                 continue;
             }
-            let mover = Mover { thread: pending.thread, op: pending.op, event: None, parent, held: false };
+            let mover = Mover {
+                thread: pending.thread,
+                op: pending.op,
+                event: None,
+                parent,
+                held: pending.held,
+                pending: Some(*pending),
+            };
             self.find_partners(execution, trace, &mover);
             if let Some(end) = ended.filter(|end| parent != Some(*end as usize)) {
                 self.partners.push(end);
@@ -187,11 +213,22 @@ impl Reversals {
             }
             return;
         }
-        self.partners.retain(|e| !releases(execution, *e as usize, &mover.op));
+        self.partners.retain(|e| !releases(execution, *e as usize, mover));
         let mut footprint = core::mem::take(&mut self.footprint);
         match mover.event {
-            Some(event) => footprint = Footprint::from_slice(execution.footprint(event)),
-            None => primitives::footprint(&mover.op, mover.thread, 0, &execution.state, &mut footprint),
+            Some(event) => {
+                footprint = Footprint::from_slice(execution.footprint(event));
+                if matches!(execution.steps[event].outcome, Outcome::SIGNALLED | Outcome::BROKEN_OFF) {
+                    // A handler ran in its place. Before the signal it could have been served.
+                    primitives::add_objects(&mover.op, mover.thread, &execution.state, &mut footprint);
+                }
+            }
+            None => {
+                primitives::footprint(&mover.op, mover.thread, 0, &execution.state, &mut footprint);
+                if mover.held {
+                    watch(&mover.watched(execution), &mut footprint);
+                }
+            }
         }
         self.is_partner.resize(trace.len(), false);
         for partner in &self.partners {
@@ -220,9 +257,12 @@ impl Reversals {
                 break;
             }
             let (step, number) = (&execution.steps[access.step], access.step as u32);
+            // What commutes with the mover where that was executed is no partner, and the mover is not affected by it.
+            let commutes = mover.event.is_some_and(|event| !trace.happens_before(access.step, event));
             if !known
+                && !commutes
                 && step.thread != mover.thread
-                && !releases(execution, access.step, &mover.op)
+                && !releases(execution, access.step, mover)
                 && !self.is_partner[access.step]
             {
                 self.is_partner[access.step] = true;
@@ -287,8 +327,8 @@ impl Reversals {
         let held = mover.held;
         // What others were about to do when the process was lost comes before the last step whether it depends on it or not.
         let is_lost = execution.lost && mover.event.is_none();
-        let served = mover.op.may_give_up() && primitives::served(&mover.op, mover.thread, &view);
-        let choices = if held && !served && !view.sees_change(mover) {
+        let ends = mover.op.may_give_up() && primitives::ends(&mover.op, mover.thread, &view);
+        let choices = if held && !ends && !view.sees_change(mover) {
             0
         } else {
             primitives::choices(&mover.op, mover.thread, &view)
@@ -300,14 +340,8 @@ impl Reversals {
                 continue;
             }
             primitives::footprint(&mover.op, mover.thread, choice, &view, &mut footprint);
-            if held && let Some(event) = mover.event {
-                for access in execution.watched(event) {
-                    match footprint.iter_mut().find(|a| a.object() == access.object()) {
-                        Some(own) if access.is_write() => *own = access,
-                        Some(_) => {}
-                        None => footprint.push(access),
-                    }
-                }
+            if held {
+                watch(&mover.watched(execution), &mut footprint);
             }
             if own || is_lost || dependent(&footprint, execution.footprint(first)) {
                 let sequence =
@@ -356,16 +390,31 @@ impl Reversals {
     }
 }
 
+/// Adds what a held thread watches to the footprint of its step.
+fn watch(watched: &[Access], footprint: &mut Footprint) {
+    for access in watched {
+        match footprint.iter_mut().find(|a| a.object() == access.object()) {
+            Some(own) if access.is_write() => *own = *access,
+            Some(_) => {}
+            None => footprint.push(*access),
+        }
+    }
+}
+
 /// Whether an event gives back what the mover waits for: before it, a lock is held, so nobody who waits for the lock can go first. One that
-/// misuses the lock does not.
-fn releases(execution: &Execution, event: usize, mover: &Operation) -> bool {
+/// misuses the lock does not. And who gave up because it was interrupted or is to end can do so while the lock is held.
+fn releases(execution: &Execution, event: usize, mover: &Mover) -> bool {
+    let gave_up = |event: usize| matches!(execution.steps[event].outcome, Outcome::INTERRUPTED | Outcome::CANCELLED);
+    if mover.event.is_some_and(gave_up) {
+        return false;
+    }
     let releases = match execution.steps[event].op {
         Operation::Unlock { .. }
         | Operation::ReadUnlock { .. }
         | Operation::WriteUnlock { .. }
         | Operation::OnceEnd { .. } => true,
         // It gives back the mutex, but begins to use the condition variable.
-        Operation::QueueWait { .. } => !matches!(mover, Operation::DestroyQueue { .. }),
+        Operation::QueueWait { .. } => !matches!(mover.op, Operation::DestroyQueue { .. }),
         _ => false,
     };
     releases && !execution.misuses.iter().any(|m| m.step as usize == event)
@@ -390,7 +439,6 @@ fn is_fixed(op: &Operation, execution: &Execution) -> bool {
             | Operation::Spawn { .. }
             | Operation::Detach { .. }
             | Operation::Unpark { .. }
-            | Operation::QueueWait { .. }
             | Operation::CloneSender { .. }
             | Operation::DropSender { .. }
             | Operation::DropReceiver { .. }
@@ -430,8 +478,8 @@ impl Earlier<'_> {
 
     /// Whether an object that a held thread watches was changed, among these events, since the thread last looked.
     fn sees_change(&self, mover: &Mover) -> bool {
-        let Some(event) = mover.event else { return false };
-        self.execution.watched(event).any(|watched| {
+        let event = mover.event.unwrap_or(self.trace.len());
+        mover.watched(self.execution).iter().any(|watched| {
             let object = watched.object();
             let mut after = self.execution.state.word(object);
             for access in self.trace.accesses(object) {

@@ -41,6 +41,8 @@ fn rare_programs() -> Vec<Program> {
         vec![vec![], futex.clone(), futex, requeue],
         vec![vec![], vec![I::Park(Wait::Block)], vec![I::Detach(1)], vec![I::Detach(1)]],
         vec![notify.clone(), waiter, notify],
+        vec![vec![I::TakeSignal(3, Wait::Block)], vec![I::KillAny(1), I::Ignore(1)]],
+        vec![vec![I::KillAny(2), I::TakeSignal(3, Wait::Try)], vec![I::Ignore(2)]],
     ];
     programs.into_iter().map(Program::new).collect()
 }

@@ -1,6 +1,7 @@
 //! The oracle decides: every exhaustive strategy against plain depth-first search, on random programs over all primitives.
 //!
-//! `ORDAIN_PROGRAMS` sets how many programs (10,000 unless told), `ORDAIN_FIRST_SEED` where they begin.
+//! `ORDAIN_PROGRAMS` sets how many programs (10,000 unless told), `ORDAIN_FIRST_SEED` where they begin, `ORDAIN_SCHEDULES` how many schedules
+//! they may have.
 
 mod common;
 
@@ -8,13 +9,15 @@ use common::compare::check;
 use common::{Program, random};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Programs with more schedules than this are passed over; a few larger ones are looked at.
+/// Programs with more schedules than this are passed over, unless told; a few larger ones are looked at.
 const MOST_SCHEDULES: u64 = 1_000;
-const MOST_OF_LARGE: u64 = 5_000;
+/// How many times as many a few may have.
+const LARGE: u64 = 5;
 
 /// Checks the program of a seed, with panics as failures.
 fn check_caught(program: &Program, seed: u64) -> Option<Result<(), String>> {
-    let most = if seed % 16 == 5 { MOST_OF_LARGE } else { MOST_SCHEDULES };
+    let most = number("ORDAIN_SCHEDULES", MOST_SCHEDULES);
+    let most = if seed % 16 == 5 { LARGE * most } else { most };
     // Bounded search goes through everything once for each level, so it takes part now and then.
     let bounded = seed % 8 < 2;
     let result = catch_unwind(AssertUnwindSafe(|| check(program, most, bounded)));

@@ -5,7 +5,7 @@ mod common;
 use common::compare::check;
 use common::{I, Opts, Program, count};
 use ordain_explore::strategy::{Dfs, Optimal, Source};
-use ordain_model::Wait::{Block, Timed, Try};
+use ordain_model::Wait::{Block, Interruptible, Timed, Try};
 use ordain_model::mutex_kind;
 
 /// Compares all strategies with plain search.
@@ -44,6 +44,25 @@ fn a_sleep_that_a_signal_ends_in_kind_time_does_not_end_before_it() {
     for program in programs {
         agree(&Program { options: Opts { kind_time: true, ..Opts::default() }, ..threads(program) });
     }
+}
+
+#[test]
+fn a_signal_that_is_ignored_keeps_threads_waiting_again() {
+    let kind = Opts { kind_time: true, ..Opts::default() };
+    // Whatever waits takes the signal, or it is gone.
+    agree(&Program { options: kind, ..threads(vec![vec![I::Kill(1, 1), I::Ignore(1)], vec![I::Sleep]]) });
+    agree(&threads(vec![vec![I::Kill(1, 1), I::Ignore(1)], vec![I::Park(Block)]]));
+    agree(&threads(vec![vec![I::TakeSignal(2, Block)], vec![I::KillAny(2), I::Park(Block)], vec![I::Ignore(2)]]));
+    // Who has taken it has nothing left that could be dropped.
+    agree(&threads(vec![vec![I::TakeSignal(3, Block)], vec![I::KillAny(1), I::Ignore(1)]]));
+    agree(&threads(vec![vec![I::KillAny(2), I::TakeSignal(3, Try)], vec![I::Ignore(2)]]));
+}
+
+#[test]
+fn what_a_handler_interrupts_could_have_been_served_before_the_signal() {
+    agree(&threads(vec![vec![I::Acquire(0, Block), I::Kill(1, 1)], vec![I::Acquire(0, Block)]]));
+    agree(&threads(vec![vec![I::Lock(0, Block), I::Kill(1, 1)], vec![I::Lock(0, Block)]]));
+    agree(&threads(vec![vec![I::Lock(0, Block), I::KillAny(1), I::Unlock(0)], vec![I::Lock(0, Block), I::Unlock(0)]]));
 }
 
 #[test]
@@ -230,9 +249,55 @@ fn a_crash_is_a_step_unless_all_others_are_known_to_have_ended() {
 }
 
 #[test]
+fn threads_that_do_the_same_are_told_apart() {
+    // One of the others has ended before the crash: which one makes two classes.
+    agree(&threads(vec![vec![], vec![], vec![], vec![I::Crash]]));
+}
+
+#[test]
+fn who_is_cancelled_changes_nothing_that_it_waits_for() {
+    // It ends whether the lock is free or not.
+    agree(&threads(vec![vec![I::Cancel(1), I::Lock(0, Block), I::Unlock(0)], vec![I::Lock(0, Interruptible)]]));
+    agree(&threads(vec![vec![I::Cancel(1), I::Post(0)], vec![I::Acquire(0, Interruptible)], vec![I::Kill(1, 1)]]));
+    // It could have taken what somebody else took since.
+    agree(&threads(vec![
+        vec![I::Acquire(0, Block)],
+        vec![I::Spawn(2), I::Cancel(2)],
+        vec![I::Acquire(0, Interruptible)],
+    ]));
+    agree(&threads(vec![vec![I::Acquire(0, Timed)], vec![I::Acquire(0, Interruptible)], vec![I::Cancel(1)]]));
+    agree(&threads(vec![
+        vec![I::Cancel(1), I::Cancel(2)],
+        vec![I::Acquire(0, Interruptible)],
+        vec![I::Acquire(0, Interruptible)],
+    ]));
+    agree(&threads(vec![
+        vec![I::Cancel(1)],
+        vec![I::Lock(1, Block), I::CondWait(1, 1, Interruptible), I::Unlock(1)],
+        vec![I::Lock(1, Block), I::Notify(1, 1), I::Unlock(1)],
+    ]));
+}
+
+#[test]
+fn who_is_cancelled_while_it_spins_does_not_go_on_in_vain() {
+    // It has seen that it is cancelled when it began to wait, and ends where it would be held.
+    agree(&threads(vec![vec![], vec![I::BusyLoop(0, 2), I::Lock(0, Block), I::RetryWait(1, 0)], vec![I::Cancel(1)]]));
+}
+
+#[test]
 fn a_destroyed_mutex_keeps_nobody_waiting() {
     agree(&threads(vec![vec![I::Lock(0, Timed), I::Unlock(0)], vec![I::Destroy(0), I::Lock(0, Block)]]));
     agree(&threads(vec![vec![I::Destroy(0), I::Lock(0, Block), I::Unlock(0)], vec![I::Lock(0, Block)]]));
+}
+
+#[test]
+fn waiting_with_a_mutex_that_was_freed_is_a_misuse() {
+    for kind in [mutex_kind::NORMAL, mutex_kind::ROBUST] {
+        let mut program =
+            threads(vec![vec![I::Lock(1, Block), I::CondWait(1, 1, Block)], vec![I::FreeMutex(1), I::Lock(1, Block)]]);
+        program.mutexes = vec![kind; 2];
+        agree(&program);
+    }
 }
 
 #[test]

@@ -382,7 +382,7 @@ impl Arbiter {
             && !primitives::is_signalled(&pending.op, thread, state)
         {
             // Waits that may end unserved are held only as far as that goes.
-            if !pending.op.may_give_up() || !primitives::served(&pending.op, thread, state) {
+            if !pending.op.may_give_up() || !primitives::ends(&pending.op, thread, state) {
                 return 0;
             }
         }
@@ -679,9 +679,14 @@ impl Arbiter {
 
     fn note_pending(&mut self) {
         for &thread in &self.alive {
-            if let Some(p) = &self.threads[thread.index()].pending {
-                let held = p.held && self.choices(thread) == 0;
-                self.execution.pending.push(PendingOp { thread, op: p.op, held });
+            let entry = &self.threads[thread.index()];
+            if let Some(Pending { op, held, .. }) = entry.pending {
+                let first_awaited = self.execution.awaited.len() as u32;
+                if held {
+                    self.execution.awaited.extend(entry.idle.watched());
+                }
+                let awaited_count = self.execution.awaited.len() as u32 - first_awaited;
+                self.execution.pending.push(PendingOp { thread, op, held, first_awaited, awaited_count });
             }
         }
     }

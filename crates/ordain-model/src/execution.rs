@@ -170,8 +170,12 @@ pub struct PendingOp {
     pub thread: ThreadId,
     /// What it would have done.
     pub op: Operation,
-    /// Whether it was held back as a spinning one.
+    /// Whether it was announced as a spinning one, to go on only if something that it watches has changed.
     pub held: bool,
+    /// First of what it watches in [`Execution::awaited`].
+    pub(crate) first_awaited: u32,
+    /// Number of the objects that it watches.
+    pub(crate) awaited_count: u32,
 }
 
 /// The steps of one run and how it ended.
@@ -197,6 +201,8 @@ pub struct Execution {
     pub state: State,
     /// What the steps of held threads watch, in order of steps.
     pub(crate) watching: Vec<Watching>,
+    /// What held threads watched that had not gone on when it ended.
+    pub(crate) awaited: Vec<Access>,
     /// Whether it taught that a loop which was taken to wait does not. Executions before were explored under a wrong assumption.
     pub learned: bool,
     /// Whether the process was lost behind the last step, without having told why.
@@ -244,6 +250,11 @@ impl Execution {
         let (mask, writes) = self.watching(step).map_or((0, 0), |w| (w.watched, w.watched_writes));
         let places = self.footprint(step).iter().enumerate().filter(move |(i, _)| mask >> i & 1 == 1);
         places.map(move |(i, a)| if writes >> i & 1 == 1 { *a } else { Access::read(a.object()) })
+    }
+
+    /// The objects that a thread watches which was held when the execution ended, as accesses of the kind that it looks with.
+    pub fn awaited(&self, pending: &PendingOp) -> &[Access] {
+        &self.awaited[pending.first_awaited as usize..][..pending.awaited_count as usize]
     }
 
     /// Whether a step changes an object by a write, as far as threads that spin on the object can tell.
@@ -329,6 +340,7 @@ impl Execution {
         self.state.fixed.threads.clear();
         self.state.holds.clear();
         self.watching.clear();
+        self.awaited.clear();
         self.learned = false;
         self.lost = false;
         self.spin_held = false;

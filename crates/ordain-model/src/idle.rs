@@ -39,6 +39,8 @@ struct Watched {
 
 /// More objects than this in one round are no spinning.
 const MOST_WATCHED: usize = 32;
+/// Nor are more places in the program than this. They are searched at each step.
+const MOST_SITES: usize = 1024;
 
 /// What one thread has done since it last made or saw a change.
 #[derive(Default)]
@@ -222,7 +224,8 @@ impl Idle {
         }
         let kind = counts(op, outcome);
         let left = self.released_at.filter(|_| !self.sites.contains(&site) || matches!(op, Operation::Exit));
-        if self.watched.len() > MOST_WATCHED || kind == Counts::Progress && self.rounds.is_empty() {
+        let is_too_long = self.watched.len() > MOST_WATCHED || self.sites.len() > MOST_SITES;
+        if is_too_long || kind == Counts::Progress && self.rounds.is_empty() {
             self.reset();
             return left;
         }

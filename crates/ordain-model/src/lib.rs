@@ -31,7 +31,7 @@ pub mod schedule;
 pub mod state;
 
 pub use arbiter::{Arbiter, Mark, Options};
-pub use execution::{Divergence, End, Execution, Site, Size, Step, Transition};
+pub use execution::{Divergence, End, Execution, PendingOp, Site, Size, Step, Transition};
 pub use finding::{DataRace, Deadlock, Misuse};
 pub use footprint::{Access, Footprint, dependent};
 pub use imagine::{Imagined, Moment};

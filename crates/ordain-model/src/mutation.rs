@@ -45,12 +45,22 @@ pub fn take_seen() -> BTreeSet<Entry> {
     SEEN.take()
 }
 
-/// Notes and changes the footprint of an operation.
-pub(crate) fn apply(op: &Operation, thread: ThreadId, fixed: &Fixed, footprint: &mut Footprint) {
-    let entry = |access: Access| Entry {
-        op: op.verb(),
-        object: if access == Access::EVERYTHING { "everything" } else { role(op, thread, access.object(), fixed) },
-        write: access.is_write(),
+/// Notes and changes the footprint of an operation, or of the handler that runs in its place.
+pub(crate) fn apply(op: &Operation, thread: ThreadId, handles: bool, fixed: &Fixed, footprint: &mut Footprint) {
+    let entry = |access: Access| {
+        let write = access.is_write();
+        if access == Access::EVERYTHING {
+            return Entry { op: op.verb(), object: "everything", write };
+        }
+        match (signal_role(thread, access.object(), fixed), handles) {
+            (Some(object), true) => Entry { op: "handle", object, write },
+            // What a handler interrupts makes no difference but for whether it had to wait.
+            (None, true) => Entry { op: "handle", object: "what is waited for", write },
+            // All operations look whether a signal has come.
+            (Some(object), false) if !is_about_signals(op) => Entry { op: "any", object, write },
+            (Some(object), false) => Entry { op: op.verb(), object, write },
+            (None, false) => Entry { op: op.verb(), object: role(op, thread, access.object(), fixed), write },
+        }
     };
     match MUTANT.get() {
         None => SEEN.with_borrow_mut(|seen| seen.extend(footprint.iter().map(|access| entry(*access)))),
@@ -61,6 +71,36 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, fixed: &Fixed, footprint: 
             }
         }
     }
+}
+
+/// Whether an operation changes who takes which signals.
+fn is_about_signals(op: &Operation) -> bool {
+    matches!(
+        op,
+        Operation::Signal { .. }
+            | Operation::BlockSignals { .. }
+            | Operation::SetActions { .. }
+            | Operation::TakeSignal { .. }
+            | Operation::Spawn { .. }
+            | Operation::Exit
+    )
+}
+
+/// What an object is to the signals of a thread, if it is about signals.
+fn signal_role(thread: ThreadId, object: ObjectId, fixed: &Fixed) -> Option<&'static str> {
+    let process = fixed.signals?;
+    match object.0.wrapping_sub(process.0) {
+        0 => return Some("signals of the process"),
+        1 => return Some("ignored signals"),
+        _ => {}
+    }
+    fixed.threads.iter().find_map(|(t, _)| match (object, *t == thread) {
+        (o, true) if o == fixed.mask(*t) => Some("own mask"),
+        (o, false) if o == fixed.mask(*t) => Some("other's mask"),
+        (o, true) if o == fixed.come(*t) => Some("own signals"),
+        (o, false) if o == fixed.come(*t) => Some("other's signals"),
+        _ => None,
+    })
 }
 
 /// What an object is to an operation of a thread.

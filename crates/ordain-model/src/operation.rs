@@ -193,6 +193,8 @@ pub enum Operation {
         semaphore: ObjectId,
         /// How much to add.
         count: u32,
+        /// Whether it fails beyond the maximum, as `sem_post` does, where it is a misuse otherwise.
+        fails: bool,
     },
 
     /// Arrives at a barrier: [`Outcome::SERIAL`] for the thread that completes it, which goes on at once; for the others

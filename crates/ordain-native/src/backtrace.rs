@@ -5,7 +5,7 @@
 //! tables and from DWARF, also from separate debug files. What is missing or damaged makes a backtrace shorter or
 //! poorer, never an error: a finding is shown with what is there.
 
-mod maps;
+pub(crate) mod maps;
 mod module;
 mod variables;
 
@@ -13,8 +13,8 @@ use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder};
 use maps::{Mapping, Memory};
 use miette::Diagnostic;
-pub(crate) use module::separate_debug_file;
 use module::{Image, Module};
+pub(crate) use module::{read_mapped, separate_debug_file};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;

@@ -11,6 +11,7 @@ mod renew;
 mod run;
 mod sampled;
 mod verdict;
+mod watch;
 mod whole;
 
 pub use fragments::{FragmentResult, Fragments};
@@ -159,6 +160,18 @@ pub enum Problem {
     NothingRan {
         /// What ended it.
         when: &'static str,
+        /// Whether somebody did, and not a limit.
+        stopped: bool,
+    },
+    /// Executions misbehaved, and there was no time to confirm that.
+    #[error("a {kind} was found, but there was no time to confirm it in a fresh process: {message}{}", others(*more))]
+    NoTimeToConfirm {
+        /// What was found first.
+        kind: &'static str,
+        /// What is known of it.
+        message: String,
+        /// How many executions more misbehaved, in other ways.
+        more: usize,
     },
     /// Something was found that a fresh process does not show.
     #[error("a {kind} was found that does not show again under the same schedule: {message}")]
@@ -168,6 +181,11 @@ pub enum Problem {
         /// What was known.
         message: String,
     },
+}
+
+/// How many others there are, if any.
+fn others(more: usize) -> String {
+    if more == 0 { String::new() } else { format!(" (and {more} more, which differ from it)") }
 }
 
 /// What is assumed of the world by default. Rounds of a program's loop take longer than those of a closure's.

@@ -104,11 +104,15 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
         }
         Ended::Assertion(text) => return make(Kind::Assertion, format!("{who}: {text}"), text.clone()),
         Ended::Abort => return make(Kind::Abort, format!("{who} aborted the program"), place),
-        Ended::Hang => {
-            let message = format!(
-                "{who} goes on without any call that Ordain sees: it spins on memory (a flag, an atomic), computes for ever, or \
-                 blocks in a system call"
-            );
+        Ended::Hang(reason) => {
+            let message = if reason.is_empty() {
+                format!(
+                    "{who} goes on without any call that Ordain sees: it spins on memory (a flag, an atomic), computes for ever, or \
+                     blocks in a system call"
+                )
+            } else {
+                format!("{who} does not go on: {reason}")
+            };
             return make(Kind::Hang, message, place);
         }
         Ended::ChildDeadlock { address } => {
@@ -249,7 +253,7 @@ pub(crate) fn describe(native: &mut Native, noticed: &Noticed, context: &Context
             continue;
         }
         let exact =
-            culprit == Some(thread) && matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang | Ended::Abort);
+            culprit == Some(thread) && matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang(_) | Ended::Abort);
         let name = native.names().thread_name(thread);
         if let Some(told) = story.threads.iter_mut().find(|t| t.name == name) {
             let frames = words.unwind(&record.registers, exact);

@@ -39,7 +39,7 @@ impl Session<'_> {
         let names = native.names();
         let count = names.thread_count() as u32;
         let aftermath = native.aftermath();
-        let exact = matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang | Ended::Abort);
+        let exact = matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang(_) | Ended::Abort);
         Some(Held {
             process,
             made: self.made(),

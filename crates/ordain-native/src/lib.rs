@@ -11,9 +11,11 @@ mod limit;
 mod observe;
 mod process;
 pub mod record;
+mod resources;
 mod session;
 mod shared;
 mod target;
+mod watch;
 
 pub use check::{
     ASSUMPTION, Check, FragmentResult, Fragments, LEVEL, Problem, Renewed, Replayed, Report, SLICE, default_options,

@@ -3,8 +3,8 @@
 //! Whoever waits for a program looks at it. The program is asked to come back first; one that does not is ended after a moment, so that
 //! a limit holds whatever an execution, its analysis or an estimate takes.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How long a program has to come back after the limit.
@@ -18,12 +18,14 @@ pub(crate) struct Limit {
     deadline: Option<Instant>,
     /// Those who may stop it.
     stops: Vec<Arc<AtomicBool>>,
+    /// How much longer there is for a last word, and when that began.
+    last_word: Option<(Duration, Arc<OnceLock<Instant>>)>,
 }
 
 impl Limit {
     /// At a deadline, if there is one.
     pub(crate) fn at(deadline: Option<Instant>) -> Self {
-        Self { grace: None, deadline, stops: Vec::new() }
+        Self { deadline, ..Self::default() }
     }
 
     /// So soon, and hardly later.
@@ -42,9 +44,19 @@ impl Limit {
         self
     }
 
+    /// The same, and so much longer from when it is seen to be reached: for what must be said even then.
+    pub(crate) fn with_last_word(mut self, time: Duration) -> Self {
+        self.last_word = Some((time, Arc::default()));
+        self
+    }
+
     /// Whether it is reached.
     pub(crate) fn is_over(&self) -> bool {
-        self.is_stopped() || self.is_late()
+        let reached = self.is_stopped() || self.is_late();
+        match &self.last_word {
+            Some((time, since)) if reached => since.get_or_init(Instant::now).elapsed() >= *time,
+            _ => reached,
+        }
     }
 
     /// Whether somebody has stopped it.
@@ -60,5 +72,21 @@ impl Limit {
     /// The time until the deadline.
     pub(crate) fn left(&self) -> Duration {
         self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_last_word_is_said_after_a_stop_and_then_it_is_over() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let limit = Limit::at(None).or(Some(stop.clone()));
+        let (long, short) =
+            (limit.clone().with_last_word(Duration::from_secs(3600)), limit.clone().with_last_word(Duration::ZERO));
+        assert!(!limit.is_over() && !long.is_over() && !short.is_over());
+        stop.store(true, Relaxed);
+        assert!(limit.is_over() && !long.is_over() && short.is_over());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::limit::Limit;
 use crate::shared::Shared;
-use ordain_wire::{IMAGE_FD, Mode, SHARED_FD, Status, Turn};
+use ordain_wire::{IMAGE_FD, LOADER_ENVIRONMENT, Mode, SHARED_FD, Status, Turn};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use rustix::thread::futex;
@@ -108,12 +108,16 @@ impl Process {
                 command.env(name, value);
             }
         }
-        command.env("LD_BIND_NOW", "1");
-        command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0:glibc.malloc.arena_max=1");
+        let for_loader = |name: &str| {
+            LOADER_ENVIRONMENT.iter().find_map(|own| own.to_str().ok()?.strip_prefix(name)?.strip_prefix('='))
+        };
+        for name in ["LD_BIND_NOW", "GLIBC_TUNABLES"] {
+            command.env(name, for_loader(name).unwrap_or_default());
+        }
         // Threads of OpenMP programs spin before they wait, which only takes time here.
         command.env("GOMP_SPINCOUNT", "0").env("OMP_WAIT_POLICY", "passive");
         command.envs(launch.environment.iter().map(|(k, v)| (k, v)));
-        command.env("LD_PRELOAD", format!("/proc/self/fd/{IMAGE_FD}"));
+        command.env("LD_PRELOAD", for_loader("LD_PRELOAD").unwrap_or_default());
         command.stdin(Stdio::from(input));
         command.stdout(Stdio::from(output[0].try_clone()?));
         command.stderr(Stdio::from(output[1].try_clone()?));
@@ -195,8 +199,15 @@ impl Process {
                     if control.carrier.load(Relaxed) <= 0 {
                         return Ok(Waited::Stuck);
                     }
-                    control.hang.store(1, SeqCst);
+                    // Who is stopped cannot say that it hangs.
+                    let stopped = control.debugged.load(Relaxed) == 0
+                        && [carrier, self.child.id() as i32].into_iter().any(is_stopped);
+                    control.hang.store(if stopped { 2 } else { 1 }, SeqCst);
                     signal(carrier, libc::SIGVTALRM);
+                    if stopped {
+                        signal(self.child.id() as i32, libc::SIGCONT);
+                        signal(carrier, libc::SIGCONT);
+                    }
                     told = Some(Instant::now());
                 }
                 Some(since) if since.elapsed() > Duration::from_secs(2) => return Ok(Waited::Stuck),
@@ -290,6 +301,11 @@ fn fields_of(process: i32) -> Option<Vec<String>> {
 
 fn parent_of(process: i32) -> Option<i32> {
     fields_of(process)?.get(1)?.parse().ok()
+}
+
+/// Whether a signal has stopped a process.
+fn is_stopped(process: i32) -> bool {
+    fields_of(process).is_some_and(|fields| fields.first().is_some_and(|state| state == "T"))
 }
 
 /// Processor time that a process has used.

@@ -275,7 +275,7 @@ impl<'a> Session<'a> {
                 };
                 let exact = over
                     && aftermath.culprit == *thread
-                    && matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang | Ended::Abort);
+                    && matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang(_) | Ended::Abort);
                 let record = records.iter().find(|r| r.thread == thread.0).filter(|_| alive || failed);
                 let frames = record.map(|r| words.unwind(&r.registers, exact)).unwrap_or_default();
                 let mut sources = self.sources.borrow_mut();

@@ -6,8 +6,8 @@ use ordain_explore::classes::Classes;
 use ordain_explore::frontier::{Explored, Fragment};
 use ordain_wire::{
     CLASSES_OFFSET, Control, FRAGMENT_OFFSET, FRAGMENT_SIZE, INPUTS_OFFSET, INPUTS_SIZE, LOG_OFFSET, LOG_SIZE,
-    MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_THREADS, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Piece, SHARED_SIZE,
-    ThreadRecord, VERSION,
+    MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_SITES, MOST_SPANS, MOST_THREADS, NAMES_OFFSET, NAMES_SIZE,
+    PLAN_OFFSET, Piece, SHARED_SIZE, SITES_OFFSET, ThreadRecord, VERSION, WatchSite, WatchSpan,
 };
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -143,6 +143,22 @@ impl Shared {
         }
         self.control().class_count.store(list.len() as u32, Relaxed);
         self.control().class_bits.store(classes.bits(), Relaxed);
+    }
+
+    /// Writes what is to be watched, which fits.
+    pub(crate) fn write_watch(&self, sites: &[WatchSite], texts: &[WatchSpan], areas: &[WatchSpan]) {
+        let count = (sites.len().min(MOST_SITES), texts.len().min(MOST_SPANS), areas.len().min(MOST_SPANS));
+        // SAFETY: within the parts of the memory for them; the runtime waits.
+        unsafe {
+            std::ptr::copy_nonoverlapping(sites.as_ptr(), self.at.add(SITES_OFFSET).cast(), count.0);
+            let watch = &raw mut (*self.at.cast::<Control>()).watch;
+            std::ptr::copy_nonoverlapping(texts.as_ptr(), (&raw mut (*watch).text).cast(), count.1);
+            std::ptr::copy_nonoverlapping(areas.as_ptr(), (&raw mut (*watch).area).cast(), count.2);
+        }
+        let watch = &self.control().watch;
+        watch.sites.store(count.0 as u32, Relaxed);
+        watch.texts.store(count.1 as u32, Relaxed);
+        watch.areas.store(count.2 as u32, Relaxed);
     }
 
     /// Copies the log from `from` on.

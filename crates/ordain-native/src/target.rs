@@ -9,7 +9,9 @@ pub use explore::{Allowance, Recognised, Search, Turn, Wanted};
 
 use crate::limit::Limit;
 use crate::process::{Launch, Patience, Process, Waited, describe};
+use crate::resources;
 use crate::shared::Shared;
+use crate::watch::{Sighting, Watcher};
 use ordain_explore::frontier::Order;
 use ordain_explore::{Plan, Portable, Target};
 use ordain_model::{Execution, Names, ObjectId, Options, Site, ThreadId, Transition};
@@ -25,6 +27,9 @@ pub enum Failure {
     /// It cannot be started.
     #[error("the program cannot be started: {0}")]
     Start(String),
+    /// The system does not let it be started: too many files, processes or bytes.
+    #[error("the program cannot be started here: {0}")]
+    Resources(String),
     /// It ended before main.
     #[error("the program ended before its main function began: {0}")]
     Early(String),
@@ -57,8 +62,8 @@ pub enum Ended {
     Assertion(String),
     /// The program called `abort`.
     Abort,
-    /// Nothing visible happened for too long.
-    Hang,
+    /// Nothing visible happened for too long: why, if that is known.
+    Hang(String),
     /// Something was used as an object that is none.
     InvalidObject {
         /// What is known.
@@ -132,6 +137,8 @@ pub struct Native {
     careful: bool,
     /// A debugger may attach.
     debugged: bool,
+    /// Its atomic instructions are watched.
+    watcher: Option<Watcher>,
     aftermath: Aftermath,
     failure: Option<Failure>,
     /// Changes of mode so far.
@@ -144,9 +151,17 @@ pub struct Native {
     pub last_loss: Option<String>,
 }
 
+/// Why a program cannot be started.
+fn cannot_start(what: &str, error: &std::io::Error) -> Failure {
+    match resources::limit_behind(error) {
+        Some(limit) => Failure::Resources(limit),
+        None => Failure::Start(format!("{what}{error}")),
+    }
+}
+
 /// New shared memory, with the options written into it.
 fn new_shared(options: &Options) -> Result<Shared, Failure> {
-    let shared = Shared::new().map_err(|e| Failure::Start(format!("no shared memory: {e}")))?;
+    let shared = Shared::new().map_err(|e| cannot_start("no shared memory: ", &e))?;
     let control = shared.control();
     control.spurious.store(options.spurious_wakeups.into(), Relaxed);
     control.kind_time.store(options.kind_time.into(), Relaxed);
@@ -184,6 +199,9 @@ impl Native {
                 "the processor or kernel has no FSGSBASE (Linux 5.9), which switching threads needs".into(),
             ));
         }
+        if let Some(limit) = resources::too_small() {
+            return Err(Failure::Resources(limit));
+        }
         let shared = new_shared(&options)?;
         let aftermath =
             Aftermath { ended: Ended::ByModel, culprit: ThreadId::MAIN, threads: Vec::new(), written: [0; 2] };
@@ -205,6 +223,7 @@ impl Native {
             told: (0, 0),
             careful: false,
             debugged: false,
+            watcher: None,
             aftermath,
             failure: None,
             changes: Vec::new(),
@@ -224,6 +243,20 @@ impl Native {
         other.shared.set_inputs(&self.shared.inputs());
         other.order_output(self.shared.control().compare_output.load(Relaxed) != 0);
         Ok(other)
+    }
+
+    /// Another run of the same program, each execution in a process of its own in which atomic instructions are watched.
+    pub(crate) fn watched(&self) -> Result<Self, Failure> {
+        let mut other = self.fresh(Mode::Exec)?;
+        other.limit = self.limit.clone();
+        other.watcher = Some(Watcher::default());
+        Ok(other)
+    }
+
+    /// What the last execution showed, if it was watched.
+    pub(crate) fn sighting(&mut self) -> Sighting {
+        let process = self.process.as_ref().map(Process::id);
+        self.watcher.as_mut().map(|watcher| watcher.sighting(process, &self.shared)).unwrap_or_default()
     }
 
     /// The same in the same mode, which it may leave.
@@ -252,6 +285,24 @@ impl Native {
             self.failure = None;
         }
         std::mem::replace(&mut self.limit, limit)
+    }
+
+    /// When nothing may be run any more.
+    pub(crate) fn limit(&self) -> &Limit {
+        &self.limit
+    }
+
+    /// Makes sure that there is a process; `false` if there is none, because the time is over.
+    fn has_process(&mut self) -> Result<bool, Failure> {
+        match self.ensure_process() {
+            Ok(()) => Ok(true),
+            Err(Failure::Over) => {
+                self.failure = Some(Failure::Over);
+                self.stop_exploring();
+                Ok(false)
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Whether the limit has ended an execution, or what a process was exploring.
@@ -401,7 +452,7 @@ impl Native {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
         let process = Process::start(&self.launch, &self.shared, self.mode, self.pool, self.debugged);
-        let mut process = process.map_err(|e| Failure::Start(e.to_string()))?;
+        let mut process = process.map_err(|e| cannot_start("", &e))?;
         let waited =
             process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Start(e.to_string()))?;
         match waited {
@@ -414,9 +465,15 @@ impl Native {
             Waited::Stuck => return Err(Failure::Early("it does not come to main".into())),
             Waited::Over => return Err(Failure::Over),
         }
+        let id = process.id();
         self.process = Some(process);
         match self.shared.control().status.load(Relaxed) {
-            Status::READY => Ok(()),
+            Status::READY => {
+                if let Some(watcher) = &mut self.watcher {
+                    watcher.begin(id, &self.shared);
+                }
+                Ok(())
+            }
             status @ (Status::REFUSED | Status::OTHER_MODE) => {
                 let reason = self.shared.message();
                 self.process = None;
@@ -468,9 +525,17 @@ impl Native {
     /// Lets the process run until it asks, and then gives nothing, or until it is done.
     fn turn(&mut self, plan: &mut Plan<'_>) -> Result<Option<Attempt>, Failure> {
         let Some(process) = self.process.as_mut() else { return Ok(Some(Attempt::Again)) };
-        process.give_turn(&self.shared, &self.limit);
-        let waited =
-            process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Broken(e.to_string()))?;
+        let waited = loop {
+            process.give_turn(&self.shared, &self.limit);
+            let waited =
+                process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Broken(e.to_string()))?;
+            let asks = self.shared.control().status.load(Relaxed) == Status::WATCH;
+            match &mut self.watcher {
+                Some(_) if asks && self.limit.is_over() => break Waited::Over,
+                Some(watcher) if asks && matches!(waited, Waited::Turn) => watcher.tell(process.id(), &self.shared),
+                _ => break waited,
+            }
+        };
         match waited {
             Waited::Turn => {}
             Waited::Ended(status) => {
@@ -579,7 +644,7 @@ impl Native {
             Ending::SIGNAL => Ended::Signal { signal: detail, address },
             Ending::ASSERTION => Ended::Assertion(self.shared.message()),
             Ending::ABORT => Ended::Abort,
-            Ending::HANG => Ended::Hang,
+            Ending::HANG => Ended::Hang(self.shared.message()),
             Ending::CHILD_DEADLOCK => Ended::ChildDeadlock { address },
             _ => Ended::InvalidObject { message: self.shared.message(), address },
         };

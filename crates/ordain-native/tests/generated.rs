@@ -219,7 +219,7 @@ fn note(native: &mut Native, explored: &mut Explored, once: bool) -> Option<Trou
         (_, Ended::Exit(code)) => format!("exit {code}"),
         (_, Ended::Abort) => "abort".to_owned(),
         (_, Ended::Signal { signal, .. }) => format!("signal {signal}"),
-        (_, Ended::Hang) => "stuck".to_owned(),
+        (_, Ended::Hang(_)) => "stuck".to_owned(),
         (end, ended) => format!("{} {ended:?}", end.title()),
     };
     let outcome = Outcome::new(end, &native.output(0));

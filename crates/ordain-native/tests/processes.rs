@@ -3,7 +3,7 @@
 mod common;
 mod compile;
 
-use common::check;
+use common::{check, check_of, programs};
 use ordain_native::{Problem, Report};
 use ordain_wire::Mode;
 use std::path::{Path, PathBuf};
@@ -147,5 +147,50 @@ int main(void) {{
         assert!(report.findings.is_empty(), "{:?}", report.findings);
         assert!(report.notes.iter().any(|note| note.starts_with("one worker explored")), "{:?}", report.notes);
         assert_eq!(report.verdict, ordain_native::Verdict::Verified);
+    }
+}
+
+#[test]
+fn children_go_their_own_way_in_all_modes() {
+    const FILES: [&str; 8] = [
+        "child_cloexec_exec",
+        "child_descriptor",
+        "child_feeds_back",
+        "command_outlives",
+        "daemon_threads",
+        "grandchild_pipe",
+        "spawn_pipe",
+        "spawn_while_reading",
+    ];
+    let is_one = |file: &str| FILES.iter().any(|name| file == format!("features/{name}.c"));
+    let programs: Vec<_> = programs().into_iter().filter(|p| is_one(&p.file)).collect();
+    assert_eq!(programs.len(), FILES.len());
+    for program in programs {
+        for mode in [None, Some(Mode::Fork), Some(Mode::Exec)] {
+            let mut check = check_of(&program);
+            check.mode = mode;
+            let report = check.run().expect("a verdict");
+            let texts: String = report.findings.iter().map(|f| format!("\n{f}")).collect();
+            assert_eq!(
+                report.verdict.word(),
+                program.expect,
+                "{} in {mode:?}: {:?}{texts}",
+                program.file,
+                report.notes
+            );
+        }
+    }
+}
+
+#[test]
+fn a_program_that_is_stopped_is_told() {
+    let program = programs().into_iter().find(|p| p.file == "bugs/stopped_by_child.c").expect("the program");
+    for mode in [None, Some(Mode::Fork), Some(Mode::Exec)] {
+        let mut check = check_of(&program);
+        check.mode = mode;
+        check.patience.blocked = Duration::from_secs(1);
+        let report = check.run().expect("a verdict");
+        let finding = report.findings.first().expect("a finding");
+        assert!(finding.to_string().contains("SIGSTOP"), "{finding}");
     }
 }

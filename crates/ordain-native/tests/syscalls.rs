@@ -1,6 +1,6 @@
 //! The table of system calls knows every call of the kernel, and the page for users says what it says.
 
-use ordain_wire::{Class, SYSTEM_CALLS, system_call};
+use ordain_wire::{Class, SHARING, SYSTEM_CALLS, Sharing, sharing, system_call};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -43,12 +43,48 @@ fn no_call_has_two_classes() {
 }
 
 #[test]
+fn of_every_call_it_is_known_what_other_threads_notice() {
+    let mut known = BTreeMap::new();
+    for (sharing, calls) in SHARING {
+        for name in *calls {
+            assert_eq!(known.insert(*name, *sharing), None, "{name} is there twice");
+        }
+    }
+    for (number, name) in calls_of_table() {
+        assert_eq!(known.remove(name), Some(sharing(number.into())), "{name}");
+    }
+    assert!(known.is_empty(), "not in the table of system calls: {known:?}");
+    assert_eq!(sharing(511), Sharing::Unfollowed);
+}
+
+#[test]
 fn a_call_that_is_not_known_leaves_snapshot_mode() {
     assert!(matches!(system_call(511).0, Class::Leaves(_)));
     assert!(matches!(system_call(i64::from(u32::MAX)).0, Class::Leaves(_)));
 }
 
-/// The table as users see it.
+/// The second table as users see it.
+fn threads_page() -> String {
+    let mut rows = String::new();
+    for (sharing, calls) in SHARING {
+        let what = match sharing {
+            Sharing::Own => {
+                "nothing: it is about the calling thread, or about what the program does not change".to_owned()
+            }
+            Sharing::Memory => "memory, as far as memory is visible at the level of the check".to_owned(),
+            Sharing::Step => "a step of descriptors, files, queues, signals, threads, processes or time".to_owned(),
+            Sharing::Asks(state) => format!("a step that asks: {}", format!("{state:?}").to_lowercase()),
+            Sharing::Changes(state) => format!("a step that changes: {}", format!("{state:?}").to_lowercase()),
+            Sharing::Arguments => "a step or none, as its arguments say".to_owned(),
+            Sharing::Unfollowed => "not followed: never `verified` if there are other threads".to_owned(),
+        };
+        let names: Vec<String> = calls.iter().map(|name| format!("`{name}`")).collect();
+        writeln!(rows, "| {what} | {} |", names.join(", ")).expect("text");
+    }
+    rows
+}
+
+/// The first table as users see it.
 fn page() -> String {
     let mut rows = String::new();
     for (class, calls) in SYSTEM_CALLS {
@@ -67,14 +103,20 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_has_the_table() {
+fn the_page_has_the_tables() {
     const BEGIN: &str = "| in snapshot mode | system calls |\n|---|---|\n";
+    const THREADS: &str = "| what other threads can notice | system calls |\n|---|---|\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/system-calls.md");
     let text = std::fs::read_to_string(&path).expect("the page");
-    let (before, table) = text.split_once(BEGIN).expect("the table");
+    let (before, tables) = text.split_once(BEGIN).expect("the first table");
+    let (between, threads) = tables.split_once(THREADS).expect("the second table");
+    let (table, between) = between.split_once("\n\n").expect("text between the tables");
+    let (table, truth) = (format!("{table}\n"), page());
     if std::env::var_os("ORDAIN_UPDATE_DOCS").is_some() {
-        std::fs::write(&path, format!("{before}{BEGIN}{}", page())).expect("written");
+        let text = format!("{before}{BEGIN}{truth}\n{between}{THREADS}{}", threads_page());
+        std::fs::write(&path, text).expect("written");
         return;
     }
-    assert_eq!(table, page(), "ORDAIN_UPDATE_DOCS=1 writes the truth into the page");
+    assert_eq!(table, truth, "ORDAIN_UPDATE_DOCS=1 writes the truth into the page");
+    assert_eq!(threads, threads_page(), "ORDAIN_UPDATE_DOCS=1 writes the truth into the page");
 }

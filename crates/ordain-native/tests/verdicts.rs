@@ -67,6 +67,17 @@ fn what_is_verified_was_cross_checked() {
 }
 
 #[test]
+fn loading_libraries_beside_other_threads_is_not_verified() {
+    for mode in MODES {
+        let mut check = check_of(&program("features/dlopen_beside_lookup.c"));
+        (check.mode, check.strategy) = (Some(mode), Some(StrategyKind::Optimal));
+        let report = check.run().expect("a verdict");
+        assert_eq!(report.verdict, Verdict::NoFinding, "{mode:?}: {}", notes(&report));
+        assert!(notes(&report).contains("load or unload libraries (dlopen"), "{mode:?}: {}", notes(&report));
+    }
+}
+
+#[test]
 fn options_that_leave_executions_out_are_noted() {
     let mut check = check_of(&program("fixed/atomic_stop.c"));
     check.options.kind_time = true;
@@ -163,5 +174,20 @@ fn a_program_that_does_not_come_to_main_is_told() {
     match check.run() {
         Err(Problem::Failure(Failure::Early(why))) => assert!(why.contains("main"), "{why}"),
         other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_program_that_asks_the_kernel_for_signals_is_refused_and_not_deadlocked() {
+    let path = compile(&unlisted("verdicts/asks_for_signals.c"));
+    for (argument, what) in [("fcntl", "O_ASYNC"), ("ioctl", "FIOASYNC")] {
+        for mode in MODES {
+            let mut check = check(&path, &[argument.to_owned()]);
+            check.mode = Some(mode);
+            match check.run() {
+                Err(Problem::Failure(Failure::Refused(why))) => assert!(why.contains(what), "{mode:?}: {why}"),
+                other => panic!("{mode:?}: {other:?}"),
+            }
+        }
     }
 }

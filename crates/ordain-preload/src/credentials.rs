@@ -5,10 +5,11 @@
 
 use crate::context::interpose;
 use crate::engine::{self, engine};
+use crate::files;
 use crate::real::c_result;
 use crate::sys::call;
 use core::ffi::{c_int, c_long};
-use ordain_wire::Mode;
+use ordain_wire::{Mode, State};
 
 interpose! {
     setuid => set_user; setgid => set_group; seteuid => set_effective_user; setegid => set_effective_group;
@@ -31,6 +32,7 @@ fn present(number: c_long) -> [u32; 3] {
 
 /// Makes a call that may change something.
 fn change(changes: bool, call: impl FnOnce() -> isize) -> c_int {
+    files::order_state(State::Credentials, true);
     if changes && engine().mode == Mode::Snapshot {
         engine::refuse(format_args!(
             "the program changes its user or groups, which putting its memory back does not undo"

@@ -25,6 +25,13 @@ pub fn install() {
     }
 }
 
+/// Whether the kernel can send system calls back by itself, without a filter.
+pub fn is_offered() -> bool {
+    const OFF: usize = 0;
+    // SAFETY: turns off what is not on.
+    unsafe { call!(sys::SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, OFF, 0, 0, 0) == 0 }
+}
+
 /// Says whether system calls are sent back.
 pub fn select(back: bool) {
     // SAFETY: only the carrier comes here.

@@ -245,6 +245,9 @@ fn give_up(status: u32, message: core::fmt::Arguments<'_>) -> ! {
         tell(message);
         if is_there() {
             engine().publish_log();
+            if engine().mode == Mode::Exec {
+                crate::children::family::end_all();
+            }
         }
         let control = control();
         control.status.store(status, Relaxed);
@@ -644,6 +647,7 @@ impl Engine {
         if !self.waiting.is_empty() {
             self.look_at_memory();
         }
+        descriptors::look_outside();
         let transition = if self.borrowed.is_null() {
             let mut plan = self.plan.take()?;
             let transition = plan.next(&mut self.arbiter);
@@ -726,6 +730,7 @@ impl Engine {
         if from == next {
             return;
         }
+        crate::watch::switched();
         self.enter(next);
         let (save, to, fs) = (&raw mut self.slots[from].stack, self.slots[next].stack, self.slots[next].fs);
         // SAFETY: both contexts were saved by `switch` or `park`, and the carrier owns both stacks.
@@ -763,6 +768,7 @@ impl Engine {
             unsafe { context::switch(&raw mut nowhere, self.home, self.home_fs) };
         }
         if self.mode == Mode::Exec {
+            crate::children::family::end_all();
             outliving::remove();
         }
         control.status.store(Status::DONE, Relaxed);

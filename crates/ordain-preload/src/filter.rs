@@ -3,7 +3,8 @@
 //! Numbers come first in it: of calls that are allowed by their number alone the kernel remembers that, and does not run the filter for
 //! them. The others are free to the runtime's own code, then arguments tell whether they matter. In snapshot mode everything comes
 //! back that may leave something behind. In the other modes processes end, and children that become other programs inherit the
-//! filter; so only what is modelled comes back.
+//! filter; so there is none, but on kernels that cannot send calls back without one (see `dispatch`), and there only what is modelled
+//! comes back.
 
 use crate::image;
 use crate::inherited;

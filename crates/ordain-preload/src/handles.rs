@@ -184,6 +184,28 @@ pub fn count_child() -> u32 {
     h.made
 }
 
+/// Whether this execution has made children.
+pub fn has_made_children() -> bool {
+    handles().made != 0
+}
+
+/// The arguments of a system call, with the real number of a child in place of the one that the program sees.
+pub fn with_real_numbers(number: i64, mut arguments: [usize; 6]) -> [usize; 6] {
+    let place = match number {
+        libc::SYS_pidfd_open | libc::SYS_prlimit64 | libc::SYS_process_vm_readv | libc::SYS_process_vm_writev => 0,
+        libc::SYS_sched_setaffinity | libc::SYS_sched_getaffinity | libc::SYS_sched_rr_get_interval => 0,
+        libc::SYS_sched_setparam | libc::SYS_sched_getparam | libc::SYS_sched_setattr | libc::SYS_sched_getattr => 0,
+        libc::SYS_sched_setscheduler | libc::SYS_sched_getscheduler | libc::SYS_rt_sigqueueinfo => 0,
+        libc::SYS_getpriority | libc::SYS_setpriority | libc::SYS_ioprio_get | libc::SYS_ioprio_set => 1,
+        _ => return arguments,
+    };
+    let h = handles();
+    if let Some(child) = h.children[..h.child_count].iter().rev().find(|c| c.shown as usize == arguments[place]) {
+        arguments[place] = child.real as usize;
+    }
+    arguments
+}
+
 /// Takes down which locks a child that is about to be made finds held for ever.
 pub fn set_orphans(locks: impl Iterator<Item = u64>) {
     let h = handles();

@@ -5,6 +5,7 @@
 
 use crate::attributes;
 use crate::engine::{self, engine};
+use crate::files;
 use crate::inherited;
 use crate::memory;
 use crate::sys::{self, call};
@@ -82,6 +83,7 @@ fn leave(what: &str, name: &str) -> ! {
 
 /// A system call that the program makes, or the C library for it, and that nobody models.
 pub unsafe fn make(number: i64, arguments: [usize; 6]) -> isize {
+    files::order_call(number, arguments);
     if let Some(result) = attributes::answer(number, arguments) {
         return result;
     }
@@ -100,9 +102,11 @@ pub unsafe fn make(number: i64, arguments: [usize; 6]) -> isize {
             Class::Pure | Class::Outside | Class::Modelled | Class::Absent => {}
         }
     }
-    let [a, b, c, d, e, f] = arguments;
+    let [a, b, c, d, e, f] = crate::handles::with_real_numbers(number, arguments);
     // SAFETY: what the program asks for.
-    unsafe { sys::syscall6(number, a, b, c, d, e, f) }
+    let result = unsafe { sys::syscall6(number, a, b, c, d, e, f) };
+    files::after_call(number, result);
+    result
 }
 
 /// Takes down what a call is about to change, or leaves the mode if that cannot be undone.

@@ -29,6 +29,7 @@ mod inherited;
 mod inputs;
 mod kernel;
 mod lifetimes;
+mod loader;
 mod maps;
 mod memory;
 mod objects;
@@ -49,6 +50,7 @@ mod time;
 mod trap;
 mod unmodelled;
 mod vdso;
+mod watch;
 
 #[global_allocator]
 static HEAP: heap::Heap = heap::Heap::new();

@@ -9,6 +9,7 @@ use crate::engine::{engine, step};
 use crate::objects;
 use crate::real;
 use crate::threads::{STACK, State};
+use crate::watch;
 use core::ffi::c_void;
 use ordain_model::{Misuse, ObjectId, Operation};
 
@@ -62,7 +63,11 @@ unsafe extern "C" fn resize_block(block: *mut c_void, size: usize) -> *mut c_voi
         let low = block as u64;
         if old >= size && size != 0 || engine().objects.first_within(low, low + old as u64).is_none() {
             // It stays where it is, or nothing is in it.
-            return reallocate(block, size);
+            let new = reallocate(block, size);
+            if new != block {
+                watch::forget(low, old as u64);
+            }
+            return new;
         }
         let mut ended = alloc::vec::Vec::new();
         while let Some(object) = engine().objects.first_within(low, low + old as u64) {
@@ -75,6 +80,8 @@ unsafe extern "C" fn resize_block(block: *mut c_void, size: usize) -> *mut c_voi
                 engine().objects.come_back(object, address);
                 engine().set_value(object, word);
             }
+        } else {
+            watch::forget(low, old as u64);
         }
         new
     }
@@ -82,6 +89,7 @@ unsafe extern "C" fn resize_block(block: *mut c_void, size: usize) -> *mut c_voi
 
 /// Memory is given back: whatever was in it is no more.
 pub fn end_within(low: u64, length: u64) {
+    watch::forget(low, length);
     while let Some(object) = engine().objects.first_within(low, low.saturating_add(length)) {
         end_life(object);
     }
@@ -98,11 +106,12 @@ pub fn end_stack() {
     if current != 0 {
         let stack = stack_of(current);
         end_within(stack.start, stack.end - stack.start);
+        watch::forget_local();
     }
 }
 
 /// Where the stack of a slot is.
-fn stack_of(number: usize) -> core::ops::Range<u64> {
+pub fn stack_of(number: usize) -> core::ops::Range<u64> {
     let e = engine();
     if number == 0 {
         let (bottom, size) = e.program.stack;

@@ -9,13 +9,15 @@ use crate::sys::{self, call};
 use crate::threads::{self, Slot};
 use crate::{
     attributes, children, descriptors, dispatch, files, handles, inherited, kernel, outliving, random, server, signals,
-    spin, streams, time, trap, vdso,
+    spin, streams, time, trap, vdso, watch,
 };
-use core::ffi::{c_char, c_int, c_long, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_model::names::Birth;
 use ordain_model::{ObjectId, Operation, Site};
-use ordain_wire::{Control, Ending, Known, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, Status, VERSION};
+use ordain_wire::{
+    Control, Ending, Known, LOADER_ENVIRONMENT, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, Status, VERSION,
+};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -62,15 +64,36 @@ fn find_launcher() {
 /// Runs before constructors of the program: finds the launcher, and handles what the launcher's filter sends back.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static BEGIN: extern "C" fn() = begin_process;
+static BEGIN: extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) = begin_process;
 
-extern "C" fn begin_process() {
+extern "C" fn begin_process(_argc: c_int, _argv: *mut *mut c_char, environment: *mut *mut c_char) {
     crate::lifetimes::find_allocator();
     find_launcher();
     trap::pass_through();
     if is_connected() {
+        if dispatch::is_offered() {
+            // SAFETY: the environment of this process, which nobody else uses yet.
+            unsafe { take_out_own(environment) };
+        }
         // SAFETY: a function that lives as long as the process.
         unsafe { __cxa_at_quick_exit(after_quick_handlers, core::ptr::null_mut()) };
+    }
+}
+
+/// Takes what the launcher has added for the loader out of the environment: it has done its work, and is no business of the program, nor of
+/// the programs that its children become.
+unsafe fn take_out_own(environment: *mut *mut c_char) {
+    // SAFETY: strings up to a null, which stay where they are.
+    unsafe {
+        let (mut from, mut to) = (environment, environment);
+        while !(*from).is_null() {
+            if !LOADER_ENVIRONMENT.iter().any(|own| own.to_bytes() == CStr::from_ptr(*from).to_bytes()) {
+                *to = *from;
+                to = to.add(1);
+            }
+            from = from.add(1);
+        }
+        *to = core::ptr::null_mut();
     }
 }
 
@@ -210,7 +233,10 @@ fn prepare_donors() {
         call!(libc::SYS_sched_setaffinity, 0, size_of_val(&here), here.as_ptr());
         for _ in 0..control().pool.load(Relaxed) {
             if !threads::new_donor() {
-                engine::refuse(format_args!("no memory for the stacks of {} threads", control().pool.load(Relaxed)));
+                engine::refuse(format_args!(
+                    "{} threads cannot be made: there is no memory for their stacks, or more may not be started (ulimit -u)",
+                    control().pool.load(Relaxed)
+                ));
             }
         }
         if length > 0 {
@@ -270,6 +296,7 @@ fn prepare_heap() {
 pub fn run_once() -> ! {
     spin::start();
     engine().begin();
+    watch::begin();
     run_program()
 }
 
@@ -322,7 +349,11 @@ unsafe extern "C" fn exit_program(status: c_int) -> ! {
     unsafe { call_real!(exit(status)) }
 }
 
-unsafe extern "C" fn exit_now(status: c_int) -> ! {
+/// Ends the program, or this child of it, without handlers.
+pub unsafe extern "C" fn exit_now(status: c_int) -> ! {
+    if !active() {
+        sys::exit_group(status);
+    }
     end_program(status)
 }
 
@@ -356,7 +387,7 @@ unsafe extern "C" fn assertion_failed(
             return "?";
         }
         // SAFETY: strings of the program.
-        unsafe { core::ffi::CStr::from_ptr(s) }.to_str().unwrap_or("?")
+        unsafe { CStr::from_ptr(s) }.to_str().unwrap_or("?")
     };
     let message = format_args!("{}:{line}: {}: Assertion `{}' failed.", show(file), show(function), show(text));
     signals::abort(Ending::ASSERTION, message)
@@ -459,7 +490,10 @@ pub unsafe fn raw_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
             libc::SYS_sysinfo => time::raw_system(a as *mut libc::sysinfo),
             libc::SYS_tgkill => -(signals::send_to(b as c_int, c as c_int) as isize),
             libc::SYS_tkill => -(signals::send_to(a as c_int, b as c_int) as isize),
-            libc::SYS_clone | libc::SYS_clone3 => make_own_threads(),
+            libc::SYS_clone | libc::SYS_clone3 => match children::raw_clone(number, [a, b, c, d, e, f]) {
+                Some(child) => child,
+                None => make_own_threads(),
+            },
             libc::SYS_exit => threads::vanish(a as c_int),
             libc::SYS_exit_group => end_program(a as c_int),
             _ if files::is_followed(number) => files::system_call(number, [a, b, c, d, e, f]),

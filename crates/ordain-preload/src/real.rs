@@ -4,7 +4,6 @@ use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
 unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
-    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
     fn __errno_location() -> *mut c_int;
 }
 
@@ -96,6 +95,9 @@ real! {
     drand48: unsafe extern "C" fn() -> f64;
     srand48: unsafe extern "C" fn(c_long);
     sysconf: unsafe extern "C" fn(c_int) -> c_long;
+    dlopen: unsafe extern "C" fn(*const c_char, c_int) -> P;
+    dlmopen: unsafe extern "C" fn(c_long, *const c_char, c_int) -> P;
+    dlclose: unsafe extern "C" fn(P) -> c_int;
     sigqueue: unsafe extern "C" fn(c_int, c_int, usize) -> c_int;
     sigaction: unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 }
@@ -123,7 +125,7 @@ pub fn set_errno(value: i32) {
 /// Loads a library for good.
 pub fn load(name: &CStr) {
     // SAFETY: a library of the system.
-    unsafe { dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+    unsafe { call_real!(dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL)) };
 }
 
 /// Turns what a system call returned into what the C library's function returns.

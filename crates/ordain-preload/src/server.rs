@@ -3,6 +3,7 @@
 //! The child is a copy of the carrier alone; donors are only memory to it. Children are made by the system call itself, so that
 //! no handler of the program runs.
 
+use crate::children::family;
 use crate::engine::{self, control, engine, hand_over};
 use crate::inherited;
 use crate::maps;
@@ -81,7 +82,7 @@ fn run_child() -> bool {
     let mut status: i32 = 0;
     // SAFETY: waits for the child.
     while unsafe { call!(sys::SYS_wait4, child, &raw mut status, libc::__WALL, 0) } == -(libc::EINTR as isize) {}
-    end_leftovers();
+    family::end_all();
     outliving::remove();
     if matches!(control.status.load(Relaxed), Status::NONE | Status::ASK) {
         // It ended without a word: killed, or by a system call of its own.
@@ -98,26 +99,4 @@ fn run_child() -> bool {
         sys::exit_group(104);
     }
     true
-}
-
-/// Ends what an execution has left running: processes whose parents have ended come to this one.
-fn end_leftovers() {
-    /// Who makes processes faster than they are ended is not waited for.
-    const MOST_ROUNDS: usize = 1000;
-    for _ in 0..MOST_ROUNDS {
-        let mut room = [0; 4096];
-        // SAFETY: asks about children, and ends those that are there.
-        unsafe {
-            let any = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-            if call!(libc::SYS_waitid, libc::P_ALL, 0, 0, any, 0) < 0 {
-                return;
-            }
-            let length = sys::read_file(c"/proc/thread-self/children", &mut room);
-            let numbers = room[..length].split(|c| *c == b' ').filter_map(|text| core::str::from_utf8(text).ok());
-            for child in numbers.filter_map(|text| text.parse::<i32>().ok()).filter(|child| *child > 1) {
-                call!(libc::SYS_kill, child, libc::SIGKILL);
-            }
-            call!(sys::SYS_wait4, -1i32, 0, libc::__WALL, 0);
-        }
-    }
 }

@@ -5,6 +5,7 @@
 //! registers come to be the same again and again, by the same way, it does nothing but wait, and the others go on. It comes back when
 //! they have done something. What computes never has the same registers again, and is left alone, however long it takes.
 
+use crate::children::family;
 use crate::engine::{self, active, control, engine, step_now};
 use crate::handles;
 use crate::objects;
@@ -12,6 +13,7 @@ use crate::signals;
 use crate::sys::{self, call};
 use crate::trap;
 use crate::unmodelled::{self, Unmodelled};
+use crate::watch;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{REG_EFL, REG_RIP, REG_RSP};
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
@@ -19,6 +21,8 @@ use ordain_wire::Ending;
 
 /// The signal of the timer, and of the launcher when an execution hangs.
 pub const TICK: i32 = libc::SIGVTALRM;
+/// What the launcher says if a signal has stopped the program.
+const STOPPED: u32 = 2;
 /// How much processor time there is between two looks, in microseconds.
 const PERIOD: i64 = 4_000;
 /// How many instructions a thread is led by at its first look, and at most.
@@ -87,12 +91,14 @@ pub unsafe extern "C" fn on_tick(_signal: i32, _info: *mut libc::siginfo_t, cont
     }
     // SAFETY: the kernel's argument.
     let context = unsafe { &mut *context };
+    watch::put_back(context);
     let rip = context.uc_mcontext.gregs[REG_RIP as usize] as u64;
     let inside = trap::is_own(rip);
-    if control().hang.swap(0, Relaxed) != 0 {
+    let hang = control().hang.swap(0, Relaxed);
+    if hang != 0 {
         trap::note_registers(&context.uc_mcontext.gregs);
-        if inside || !others_can_go() {
-            engine::crash(Ending::HANG, 0, 0, format_args!(""));
+        if inside || hang == STOPPED || !others_can_go() {
+            engine::crash(Ending::HANG, 0, 0, format_args!("{}", reason(hang)));
         }
         return wait_for_memory(context, rip);
     }
@@ -110,6 +116,24 @@ pub unsafe extern "C" fn on_tick(_signal: i32, _info: *mut libc::siginfo_t, cont
             }
         }
         _ => ring(context, me),
+    }
+}
+
+/// A signal may have stopped the program while it was not under control: then nobody has said so yet.
+pub fn end_if_stopped() {
+    if active() && control().hang.compare_exchange(STOPPED, 0, Relaxed, Relaxed).is_ok() {
+        engine::crash(Ending::HANG, 0, 0, format_args!("{}", reason(STOPPED)));
+    }
+}
+
+/// What the program waits for, as far as that is known.
+fn reason(hang: u32) -> &'static str {
+    if hang == STOPPED {
+        "a signal has stopped the program (SIGSTOP), and nobody lets it go on"
+    } else if handles::has_made_children() && family::any_runs() {
+        "it waits for child processes, which still run but do nothing"
+    } else {
+        ""
     }
 }
 

@@ -440,11 +440,21 @@ impl TurnOver {
             }
             self.classes.note(fingerprint, follower.arbiter.execution());
         }
-        // Not before some were made, however slow it is: so a small search is never divided, and comes to the same each time.
-        let over = done >= self.most || is_stopped() || done.is_multiple_of(64) && now() - self.started >= self.time;
+        let over = done >= self.most || is_stopped() || self.is_late(done);
         // What such threads wait for is not visible, so nothing can be planned.
         let blind = !target.0.samples && control().unmodelled.load(Relaxed) & Unmodelled::MemoryLoops.bit() != 0;
         if self.telling || over || blind { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Whether the time is over after so many executions. Not before some were made: so a small search is never divided, and comes to the
+    /// same each time. But where executions take long, what was made of them must be heard before the launcher's patience ends.
+    fn is_late(&self, done: u64) -> bool {
+        let time = match () {
+            () if done.is_multiple_of(64) => self.time,
+            () if done.is_power_of_two() => self.time.saturating_mul(10),
+            () => return false,
+        };
+        now() - self.started >= time
     }
 }
 

@@ -85,6 +85,8 @@ pub struct Slot {
     pub memory: Option<ObjectId>,
     /// How often it did so since its last operation.
     pub memory_waits: u32,
+    /// What stands for other processes that its thread waits for.
+    pub outside: Option<ObjectId>,
 }
 
 impl Slot {
@@ -117,6 +119,7 @@ impl Slot {
             random: None,
             memory: None,
             memory_waits: 0,
+            outside: None,
         })
     }
 
@@ -130,7 +133,7 @@ impl Slot {
         (self.cancel_disabled, self.cancel_asynchronous) = (false, false);
         self.destructors.clear();
         (self.asked, self.random) = ([0; 3], None);
-        (self.memory, self.memory_waits) = (None, 0);
+        (self.memory, self.memory_waits, self.outside) = (None, 0, None);
         (self.mask, self.alternate) = (0, (0, 0));
         self.come.clear();
         self.handlers.clear();
@@ -390,6 +393,7 @@ unsafe fn spawn_with(
     engine::step_now(Operation::Spawn { child });
     engine().slots[number].state = State::Running;
     engine().unjoined += 1;
+    crate::watch::spawned(child);
     if let Some(mask) = mask {
         signals::tell_mask_of(child, mask);
     }
@@ -439,6 +443,7 @@ pub unsafe fn join_with(thread: libc::pthread_t, result: *mut *mut c_void, wait:
         return if wait == Wait::Try { EBUSY } else { ETIMEDOUT };
     }
     engine().unjoined = engine().unjoined.saturating_sub(1);
+    crate::watch::joined(target);
     let slot = &mut engine().slots[number];
     if !result.is_null() {
         // SAFETY: the program wants to know.

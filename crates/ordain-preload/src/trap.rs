@@ -1,16 +1,19 @@
 //! Signals that the runtime itself needs: crashes, system calls that the kernel sends back, the processor's time, hangs.
 
 use crate::context::{return_to, sigreturn};
+use crate::dispatch;
 use crate::engine::{self, active, engine, is_connected};
 use crate::files;
 use crate::filter;
+use crate::handles;
 use crate::image;
 use crate::process;
 use crate::signals;
 use crate::spin;
 use crate::sys::{self, call};
+use crate::watch;
 use core::ffi::{c_int, c_void};
-use ordain_wire::{Ending, Mode, system_call};
+use ordain_wire::{Class, Ending, Mode, system_call};
 
 /// What the kernel wants to know of a handler.
 #[repr(C)]
@@ -65,7 +68,12 @@ pub fn install() {
     handle(libc::SIGSYS, on_call, 0);
     // On the thread's own stack, because it may switch away.
     handle(spin::TICK, spin::on_tick, libc::SA_RESTART);
-    filter::install(engine().mode == Mode::Snapshot);
+    // A filter outlives `exec`, and the programs that children become have no handler for what it sends back. So there is one only where
+    // children cannot be, or where the kernel has no other way.
+    let whole = engine().mode == Mode::Snapshot;
+    if whole || !dispatch::is_offered() {
+        filter::install(whole);
+    }
 }
 
 /// Lets a fault be handled on the stack of the thread that causes it, or on one of our own.
@@ -82,8 +90,15 @@ pub fn take_fault_on(signal: c_int, own_stack: bool) {
 }
 
 unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
+    // SAFETY: the kernel's arguments.
+    let code = unsafe {
+        watch::put_back(&mut *context);
+        (*info).si_code
+    };
     // SAFETY: the kernel's argument.
-    if signal == libc::SIGTRAP && spin::on_instruction(unsafe { &mut *context }) {
+    let stopped = signal == libc::SIGTRAP && unsafe { watch::on_breakpoint(code, &mut *context) };
+    // SAFETY: the kernel's argument.
+    if stopped || signal == libc::SIGTRAP && spin::on_instruction(unsafe { &mut *context }) {
         return;
     }
     // SAFETY: the kernel's arguments.
@@ -182,10 +197,14 @@ unsafe extern "C" fn on_call(_signal: c_int, info: *mut libc::siginfo_t, context
         let mine =
             active() && engine().slots[engine().current].fs == sys::fs_base() && is_ours(number, &arguments, info);
         let result = if mine {
+            // Which calls come back depends on the mode, so nothing of them may stay in what is told of later steps.
+            let before = engine().slots[engine().current].registers;
             note_registers(registers);
-            process::raw_call(number, arguments)
+            let result = process::raw_call(number, arguments);
+            engine().slots[engine().current].registers = before;
+            result
         } else {
-            let [a, b, c, d, e, f] = arguments;
+            let [a, b, c, d, e, f] = if active() { handles::with_real_numbers(number, arguments) } else { arguments };
             sys::syscall6(number, a, b, c, d, e, f)
         };
         (&mut (*context).uc_mcontext.gregs)[libc::REG_RAX as usize] = result as i64;
@@ -203,11 +222,16 @@ pub fn is_own(address: u64) -> bool {
 unsafe fn is_ours(number: i64, arguments: &[usize; 6], info: *const libc::siginfo_t) -> bool {
     /// The code of calls that are sent back whatever they are.
     const USER_DISPATCH: c_int = 2;
+    /// The lowest number of a call that is said not to be there.
+    const FIRST_ABSENT: i64 = libc::SYS_pkey_alloc;
     // SAFETY: the kernel's argument.
     let code = unsafe { (*info).si_code };
     let asks = number == libc::SYS_rt_sigaction && arguments[1] == 0;
     code != USER_DISPATCH
         || matches!(number, libc::SYS_futex | libc::SYS_sched_yield | libc::SYS_getrandom)
+        || matches!(number, libc::SYS_clone | libc::SYS_clone3 | libc::SYS_fork | libc::SYS_vfork)
+        || number >= FIRST_ABSENT && system_call(number).0 == Class::Absent
         || files::is_followed(number)
+        || files::is_shared(number)
         || engine().mode == Mode::Snapshot && !asks && !system_call(number).0.is_free()
 }

@@ -1,9 +1,10 @@
 //! The shared memory: a page of control words, the plan, the log of events, and what is known from earlier executions.
 
+use crate::watch::{MOST_SITES, Watch, WatchSite};
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// Both sides must be of this version.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Where the plan's forced decisions begin: pairs of thread and choice.
 pub const PLAN_OFFSET: usize = 1 << 20;
 /// More forced decisions than this cannot be told.
@@ -28,8 +29,10 @@ pub const FRAGMENT_SIZE: usize = 1 << 28;
 pub const CLASSES_OFFSET: usize = FRAGMENT_OFFSET + FRAGMENT_SIZE;
 /// Most of them.
 pub const MOST_CLASSES: usize = 1 << 16;
+/// Where the instructions to watch begin.
+pub const SITES_OFFSET: usize = CLASSES_OFFSET + MOST_CLASSES * 8;
 /// The size of the shared memory. Only what is touched takes room.
-pub const SHARED_SIZE: usize = CLASSES_OFFSET + MOST_CLASSES * 8;
+pub const SHARED_SIZE: usize = SITES_OFFSET + MOST_SITES * size_of::<WatchSite>();
 /// Longest message.
 pub const MESSAGE_SIZE: usize = 4096;
 /// Most signals that child processes can send to the program in an execution.
@@ -97,6 +100,8 @@ impl Status {
     pub const EXPLORED: u32 = 7;
     /// Executions would find something of each other in this mode, but not in another one; see the message.
     pub const OTHER_MODE: u32 = 8;
+    /// The code that is watched has changed: the launcher is to tell what to watch now, and to give the turn back.
+    pub const WATCH: u32 = 9;
 }
 
 /// How an execution ended, as far as the model does not decide it: the value of [`Control::ending`].
@@ -330,7 +335,7 @@ pub struct Control {
     pub passing: AtomicU64,
     /// For debuggers: where the number of the running thread is found: the address of a pointer, and an offset from there.
     pub running: [AtomicU64; 2],
-    /// The launcher has decided that the execution hangs.
+    /// The launcher has decided that the execution hangs: 1, or 2 if a signal has stopped it.
     pub hang: AtomicU32,
 
     /// How the execution ended: [`Ending`].
@@ -349,6 +354,9 @@ pub struct Control {
     pub output: [AtomicU64; 2],
     /// Pages that were written, of the last execution, and of those how many had to be looked for.
     pub pages: [AtomicU32; 2],
+
+    /// What is watched.
+    pub watch: Watch,
 
     /// A message.
     pub message: [u8; MESSAGE_SIZE],

@@ -10,22 +10,32 @@ extern crate alloc;
 mod control;
 mod event;
 mod follow;
+mod sharing;
 mod syscalls;
 mod unmodelled;
+mod watch;
 
 pub use control::{
     CLASSES_OFFSET, Control, Ending, FRAGMENT_OFFSET, FRAGMENT_SIZE, INPUTS_OFFSET, INPUTS_SIZE, Job, LOG_OFFSET,
     LOG_SIZE, MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_SENT, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE,
-    PLAN_OFFSET, Policy, Recognise, SHARED_SIZE, SentSignal, Status, ThreadRecord, Turn, VERSION,
+    PLAN_OFFSET, Policy, Recognise, SHARED_SIZE, SITES_OFFSET, SentSignal, Status, ThreadRecord, Turn, VERSION,
 };
 pub use event::{Departure, Event, Known, Log, Piece};
 pub use follow::{Contradiction, Follower, Lead};
+pub use sharing::{SHARING, Sharing, State, sharing};
 pub use syscalls::{Class, SYSTEM_CALLS, system_call};
 pub use unmodelled::Unmodelled;
+pub use watch::{MOST_SITES, MOST_SPANS, NO_REGISTER, SLOT, Trouble, Watch, WatchSite, WatchSpan};
 
 /// The descriptor under which the program finds the shared memory.
 pub const SHARED_FD: i32 = 1000;
 /// The descriptor of the runtime's own image, from which it is preloaded.
 pub const IMAGE_FD: i32 = 1001;
+/// What the launcher adds to the environment for the loader of the program; the runtime takes it out again before the program sees it.
+pub const LOADER_ENVIRONMENT: [&core::ffi::CStr; 3] = [
+    c"LD_BIND_NOW=1",
+    c"GLIBC_TUNABLES=glibc.pthread.rseq=0:glibc.malloc.arena_max=1",
+    c"LD_PRELOAD=/proc/self/fd/1001",
+];
 /// The least descriptor that the runtime uses for itself.
 pub const FIRST_OWN_FD: i32 = 1002;

@@ -26,15 +26,23 @@ pub enum Unmodelled {
     ChildEnds,
     /// Child processes send signals to the program.
     ChildSignals,
+    /// Libraries are loaded or unloaded while there are other threads.
+    Loader,
     /// The kernel cannot tell what the C library does by itself.
     Unseen,
     /// Other calls of the kernel that wait or carry data and that are not followed.
     Other,
+    /// Threads use atomic instructions on the same memory.
+    Atomics,
+    /// Whether threads use atomic instructions on the same memory could not be seen.
+    Unwatched,
+    /// State of the kernel that others may see is changed or asked.
+    KernelState,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -46,8 +54,12 @@ impl Unmodelled {
         Self::ChildRuns,
         Self::ChildEnds,
         Self::ChildSignals,
+        Self::Loader,
         Self::Unseen,
         Self::Other,
+        Self::Atomics,
+        Self::Unwatched,
+        Self::KernelState,
     ];
 
     /// Its bit.
@@ -79,9 +91,20 @@ impl Unmodelled {
             Self::ChildRuns => "go on, or end, while child processes run",
             Self::ChildEnds => "wait for any of several child processes (wait), or ask whether one has ended (WNOHANG)",
             Self::ChildSignals => "make child processes that send them signals",
+            Self::Loader => {
+                "load or unload libraries (dlopen, dlclose) while there are others, under a lock of the loader"
+            }
             Self::Unseen => "may use files by stdio, which this kernel cannot show (syscall user dispatch, Linux 5.11)",
             Self::Other => {
                 "use calls between threads that Ordain does not follow (splice, tee, vmsplice, sendfile, recvmmsg, sendmmsg)"
+            }
+            Self::Atomics => "use atomic instructions on the same memory",
+            Self::Unwatched => {
+                "may use atomic instructions on the same memory, for which not all code could be watched"
+            }
+            Self::KernelState => {
+                "change or ask something of the kernel whose effect on other threads Ordain does not follow (limits of sizes and of \
+                 time, namespaces, mounts, traces; the page on system calls lists them)"
             }
         }
     }

@@ -60,7 +60,7 @@ impl Program {
             }
             (ThreadId::MAIN, _) | (_, 4) => Operation::Exit,
             (_, 0) => Operation::Lock { lock, wait: Wait::Block },
-            (_, 1) => Operation::Post { semaphore, count: 1 },
+            (_, 1) => Operation::Post { semaphore, count: 1, fails: false },
             (_, 2) => Operation::Unlock { lock },
             _ => Operation::Acquire { semaphore, wait: Wait::Try },
         };

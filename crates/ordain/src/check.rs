@@ -315,7 +315,7 @@ impl Run<'_> {
         let mut strategy = self.make_strategy();
         let exhaustive = !self.strategy.samples() && self.check.bound.is_none();
         let trace = self.check.exploration_trace.as_deref().filter(|_| exhaustive).map(|path| {
-            let file = TraceFile::create(path);
+            let file = ordain_report::store::create(path).map(TraceFile::to);
             file.unwrap_or_else(|error| {
                 panic!("ordain: cannot write the exploration trace {}: {error}", path.display())
             })

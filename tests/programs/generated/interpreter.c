@@ -37,7 +37,8 @@ static char **texts;
 static pthread_t threads[BODIES];
 static unsigned delay;
 
-static __thread int me;
+static __thread int me, begun;
+static volatile int joined[BODIES];
 static __thread unsigned dice;
 /* How often this thread holds each lock: mutexes, read-write locks, spin locks. */
 static __thread int held[3][4];
@@ -67,6 +68,9 @@ static void tell(const char *word, long result) {
 }
 
 static void on_signal(int number) {
+    /* It may come before the thread has noted which one it is. */
+    for (int i = bodies; !begun && !me && --i > 0;)
+        if (!joined[i] && pthread_equal(threads[i], pthread_self())) me = i;
     tell("handler", number == SIGUSR1 ? 1 : number == SIGRTMIN ? 2 : 3);
 }
 
@@ -178,12 +182,14 @@ static long result_of(int error, void *result) { return error ? error : result =
 static long w_join(int a, int b) {
     void *result = 0;
     int error = pthread_join(threads[a], &result);
+    if (!error) joined[a] = 1;
     return result_of(error, result);
 }
 /* Threads are joined once by those who made them, so what tries and fails must join after all. */
 static long w_tryjoin(int a, int b) {
     void *result = 0;
     int error = pthread_tryjoin_np(threads[a], &result);
+    if (!error) joined[a] = 1;
     tell("tryjoin", result_of(error, result));
     return error ? w_join(a, b) : 0;
 }
@@ -191,6 +197,7 @@ static long w_timedjoin(int a, int b) {
     void *result = 0;
     struct timespec t = soon(CLOCK_REALTIME);
     int error = pthread_timedjoin_np(threads[a], &result, &t);
+    if (!error) joined[a] = 1;
     tell("timedjoin", result_of(error, result));
     return error ? w_join(a, b) : 0;
 }
@@ -416,6 +423,7 @@ static void run(const char *text) {
 
 static void *body(void *which) {
     me = (long)which;
+    begun = 1;
     dice = delay * 31 + me;
     pthread_cleanup_push(release, 0);
     run(texts[me]);
@@ -440,6 +448,7 @@ int main(int argc, char **argv) {
     texts = argv + 2;
     if (getenv("DELAY")) delay = atoi(getenv("DELAY"));
     threads[0] = pthread_self();
+    begun = 1;
     int kinds[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_NORMAL};
     for (int i = 0; i < 4; i++) {
         pthread_mutexattr_t attributes;

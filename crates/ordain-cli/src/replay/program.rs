@@ -5,7 +5,8 @@ use super::Arguments;
 use super::departure::{self, Difference};
 use super::{gdb, renew, step, timeline};
 use crate::Outcome;
-use crate::check::{self, plural, read_input};
+use crate::check::{self, plural};
+use crate::input::read_input;
 use crate::json;
 use crate::options::{self, Format};
 use crate::output::{self, printable};
@@ -321,7 +322,7 @@ impl Header<'_> {
     /// What the program reads.
     fn input(&self, named: Option<&Path>) -> Result<Vec<u8>, Problem> {
         match (named, self.schedule.get("input")) {
-            (Some(named), _) => read_input(named),
+            (Some(named), _) => read_input(named, None),
             (None, None) => Ok(Vec::new()),
             (None, Some(then)) => {
                 let size = then.split(',').next().unwrap_or_default();

@@ -9,6 +9,7 @@ use crate::progress::Live;
 use crate::{Outcome, replay_line};
 use ordain_model::Schedule;
 use ordain_native::{Check, Finding, Renewed};
+use ordain_report::store;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -75,7 +76,7 @@ pub(super) fn search(
 fn keep(finding: &mut Finding, old: &Path) -> std::io::Result<()> {
     let Some(written) = &finding.file else { return Ok(()) };
     let path = renewed_path(old);
-    fs::rename(written, &path)?;
+    store::write_to(&path, &fs::read(written)?).map_err(std::io::Error::other)?;
     let path = fs::canonicalize(&path).unwrap_or(path);
     finding.story.schedule = Some(path.display().to_string());
     finding.file = Some(path);

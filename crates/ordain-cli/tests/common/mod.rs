@@ -100,7 +100,9 @@ pub(crate) fn told(command: &mut Command, status: i32, directory: &Path) -> Stri
         }
         line
     };
-    text.lines().map(|line| without_times(line) + "\n").collect()
+    // Progress is told only if it takes long.
+    let is_progress = |line: &str| line.starts_with("found: ") && line.contains("; making it smaller, ");
+    text.lines().filter(|line| !is_progress(line)).map(|line| without_times(line) + "\n").collect()
 }
 
 /// The JSON object on standard output of a command that must end with `status`.

@@ -378,11 +378,12 @@ impl<'a> Counter<'a> {
 
     /// Whether a step can be taken before all others without losing a class.
     fn is_alone(&self, thread: ThreadId, op: &Operation, footprint: &[Access], group: &Group) -> bool {
+        // Where there are signals, all that threads do depends on them.
         let free = match *op {
-            Operation::Spawn { .. } | Operation::Start | Operation::Sleep | Operation::Yield => true,
+            Operation::Spawn { .. } | Operation::Start | Operation::Sleep | Operation::Yield => footprint.is_empty(),
             // Whoever waits for it cannot go on before.
             Operation::Unlock { lock } | Operation::ReadUnlock { lock } | Operation::WriteUnlock { lock } => {
-                self.sketch.is_only_waited_for(lock)
+                footprint.len() == 1 && self.sketch.is_only_waited_for(lock)
             }
             Operation::Exit => footprint.len() == 1 && self.sketch.is_only_waited_for(footprint[0].object()),
             _ => false,

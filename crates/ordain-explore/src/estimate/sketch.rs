@@ -331,6 +331,10 @@ impl Sketch {
         self.ambiguous |= location.alternatives.len() > 1;
         let alternative = &mut location.alternatives[number];
         alternative.count = alternative.count.saturating_add(1);
+        if alternative.site.0 == 0 {
+            // Of what threads were about to do when the program ended, only the operation was known.
+            alternative.site = site;
+        }
         if site.0 != 0 {
             self.dirty |= self.laws.note(location.family, place, lawful(&seen), reaction(op, site));
         }

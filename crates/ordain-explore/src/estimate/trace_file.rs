@@ -10,20 +10,44 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 use ordain_model::{Execution, Transition};
 use std::fs::File;
-use std::io::{self, BufWriter, Seek as _, Write as _};
-use std::time::Instant;
+use std::io::{self, BufWriter, ErrorKind, Seek as _, Write};
+use std::time::{Duration, Instant};
+
+/// How long a reader of the trace, if it is a pipe, may take nothing.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A file that the trace of a search is written to while it runs.
 pub struct TraceFile(Rc<RefCell<Writer>>);
 
+/// A file whose reader, if it has one, is waited for, but not for ever.
+struct Patient(File);
+
+impl Write for Patient {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let begin = Instant::now();
+        loop {
+            match self.0.write(bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && begin.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 struct Writer {
-    file: BufWriter<File>,
+    file: BufWriter<Patient>,
     /// The first error; nothing is written after it.
     error: Option<io::Error>,
 }
 
 impl Writer {
-    fn attempt(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
+    fn attempt(&mut self, write: impl FnOnce(&mut BufWriter<Patient>) -> io::Result<()>) {
         if self.error.is_none() {
             self.error = write(&mut self.file).err();
         }
@@ -31,13 +55,9 @@ impl Writer {
 }
 
 impl TraceFile {
-    /// Makes the file, or empties it.
-    ///
-    /// # Errors
-    /// If it cannot be made.
-    pub fn create(path: &std::path::Path) -> io::Result<Self> {
-        let file = BufWriter::new(File::create(path)?);
-        Ok(Self(Rc::new(RefCell::new(Writer { file, error: None }))))
+    /// To a file that is open, and empty.
+    pub fn to(file: File) -> Self {
+        Self(Rc::new(RefCell::new(Writer { file: BufWriter::new(Patient(file)), error: None })))
     }
 
     /// The same strategy, whose search is written to the file.
@@ -95,8 +115,9 @@ impl Strategy for Traced {
         self.strategy.restart();
         self.recorder.restart();
         self.writer.borrow_mut().attempt(|file| {
-            file.rewind()?;
-            file.get_mut().set_len(0)
+            file.flush()?;
+            file.get_mut().0.rewind()?;
+            file.get_mut().0.set_len(0)
         });
     }
 }

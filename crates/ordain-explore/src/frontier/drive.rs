@@ -46,7 +46,7 @@ pub trait Worker {
 
 /// What the one who drives hears.
 pub enum Drive<E> {
-    /// A result of a worker, before it is accepted, unless it is ordinary.
+    /// A result of a worker, before it is accepted, unless it is ordinary. Who breaks off then does not take it: it is left to be explored.
     Result(E),
     /// What became of a result.
     Accepted(Accepted),
@@ -111,14 +111,16 @@ pub fn drive<W: Worker>(
         let orders: Vec<Sender<Order>> = workers
             .into_iter()
             .enumerate()
-            .map(|(number, hire)| {
+            .map_while(|(number, hire)| {
                 let (order, ordered) = channel();
                 let (tell, shift) = (tell.clone(), &shift);
-                scope.spawn(move || shift.work(number, hire(), &ordered, &tell));
-                order
+                let work = move || shift.work(number, hire(), &ordered, &tell);
+                // Where the system gives no more threads, those that there are do the work.
+                std::thread::Builder::new().spawn_scoped(scope, work).ok().map(|_| order)
             })
             .collect();
         drop(tell);
+        assert!(!orders.is_empty() || shift.workers == 0, "the system gives no thread to work in");
         shift.lead(&orders, &told, tick, hear);
         shift.signals.stop.store(true, Relaxed);
         drop(orders);
@@ -256,10 +258,13 @@ impl Shift {
         let desk = &self.desk;
         match home {
             Home::Result(Ok((done, extra))) => {
-                let over = hear(desk, Drive::Result(extra));
+                if hear(desk, Drive::Result(extra)).is_break() {
+                    // It could not be taken in, so it is left to be explored.
+                    desk.lock().release(lease);
+                    return ControlFlow::Break(());
+                }
                 let accepted = desk.lock().accept(done);
-                let over_now = hear(desk, Drive::Accepted(accepted));
-                if over.is_break() { over } else { over_now }
+                hear(desk, Drive::Accepted(accepted))
             }
             Home::Result(Err(why)) => {
                 desk.lock().release(lease);

@@ -3,8 +3,8 @@
 use super::program::{I, Program};
 use ordain_explore::{Plan, Target};
 use ordain_model::{
-    Arbiter, End, Execution, MemoryOrder, Names, ObjectId, ObjectKind, Operation, Options, Outcome, Site, ThreadId,
-    Wait,
+    Access, Arbiter, End, Execution, MemoryOrder, Names, ObjectId, ObjectKind, Operation, Options, Outcome, Site,
+    ThreadId, Wait,
 };
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -33,6 +33,8 @@ struct Local {
     exited: bool,
     /// It has taken all signals that came before its end.
     looked: bool,
+    /// The masks to which the handlers that run go back.
+    handlers: Vec<u64>,
 }
 
 struct Objects {
@@ -151,6 +153,11 @@ impl Interpreter {
 
     /// Announces what thread `t` does next.
     fn announce(&mut self, t: usize) {
+        if let Some(&mask) = self.locals[t].handlers.last() {
+            let signals = self.objects.as_ref().and_then(|o| o.process).expect("a signal came");
+            let id = self.ids[t].expect("it is there");
+            return self.arbiter.announce(id, Operation::BlockSignals { signals, mask }, Site(1_000_000));
+        }
         if t == 0 && self.clones > 0 {
             // Main makes a sender for each thread that needs one before it spawns the first.
             self.clones -= 1;
@@ -211,7 +218,7 @@ impl Interpreter {
                 (I::DestroyCond(c), _) => Some(Operation::DestroyQueue { queue: o.conds[c] }),
                 (I::FreeMutex(m), _) => Some(Operation::Free { object: o.mutexes[m] }),
                 (I::Acquire(s, wait), _) => Some(Operation::Acquire { semaphore: o.semaphores[s], wait }),
-                (I::Post(s), _) => Some(Operation::Post { semaphore: o.semaphores[s], count: 1 }),
+                (I::Post(s), _) => Some(Operation::Post { semaphore: o.semaphores[s], count: 1, fails: false }),
                 (I::Barrier(b), 0) => Some(Operation::Arrive { barrier: o.barriers[b] }),
                 (I::Barrier(b), _) => Some(Operation::Woken { queue: o.barriers[b], wait: Wait::Block }),
                 (I::Once(n), 0) => Some(Operation::OnceBegin { once: o.onces[n], force: false }),
@@ -357,11 +364,23 @@ impl Interpreter {
                 return;
             }
             _ if matches!(outcome, Outcome::SIGNALLED | Outcome::BROKEN_OFF) => {
-                // The model has taken one signal; the handler is a line in the log, and ends waits.
+                // The model has taken one signal; the handler is a line in the log, and ends waits. It blocks its signal meanwhile.
                 local.log.push(100);
+                let [mask, come] = self.arbiter.signals_of(step.thread);
+                let (number, execution) = (self.arbiter.execution().steps.len() - 1, self.arbiter.execution());
+                let place = execution.footprint(number).iter().position(|a| *a == Access::write(come));
+                let before = execution.before[execution.access_range(number).start + place.expect("it is taken")];
+                let (taken, blocked) = (before & !self.arbiter.value(come), self.arbiter.value(mask));
+                self.arbiter.set_value(mask, blocked | taken);
+                let local = &mut self.locals[t];
+                local.handlers.push(blocked);
                 if outcome == Outcome::BROKEN_OFF {
                     (local.pc, local.stage, local.last) = (local.pc + 1, 0, 101);
                 }
+                return self.announce(t);
+            }
+            Operation::BlockSignals { .. } if !local.handlers.is_empty() => {
+                local.handlers.pop();
                 return self.announce(t);
             }
             Operation::Look => {

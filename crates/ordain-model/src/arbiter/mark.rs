@@ -96,6 +96,7 @@ impl Arbiter {
         execution.plain.truncate(mark.plain);
         execution.watching.truncate(mark.watching);
         execution.pending.clear();
+        execution.awaited.clear();
         execution.end = End::Running;
         (execution.learned, execution.lost, execution.spin_held) = (false, false, mark.spin_held);
         execution.spawned_by.clone_from(&mark.spawned_by);

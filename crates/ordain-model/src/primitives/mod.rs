@@ -50,6 +50,11 @@ pub fn served(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
     }
 }
 
+/// Whether a wait that may give up ends now for another reason: it is served, or its thread is to end.
+pub fn ends(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
+    served(op, thread, view) || outside::breaks_off(op, thread, view)
+}
+
 /// How many outcomes `op` can have now; none means that it is blocked.
 #[inline]
 pub fn choices(op: &Operation, thread: ThreadId, view: &impl View) -> u32 {
@@ -98,7 +103,12 @@ pub fn is_signalled(op: &Operation, thread: ThreadId, view: &impl View) -> bool 
 pub fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
     own_footprint(op, thread, choice, view, out);
     #[cfg(feature = "mutate")]
-    crate::mutation::apply(op, thread, view.fixed(), out);
+    crate::mutation::apply(op, thread, signal::is_due(op, thread, view), view.fixed(), out);
+}
+
+/// Adds what `op` touches but for signals and interruptions: what it waits for, if a handler runs in its place.
+pub fn add_objects(op: &Operation, thread: ThreadId, view: &impl View, out: &mut Footprint) {
+    object_footprint(op, thread, 0, view, out);
 }
 
 /// As [`footprint`], with the robust mutexes that a thread which ends still holds: only the present state knows them.
@@ -108,29 +118,32 @@ pub(crate) fn present_footprint(op: &Operation, thread: ThreadId, choice: u32, s
         out.extend(state.robust(thread).map(Access::write));
     }
     #[cfg(feature = "mutate")]
-    crate::mutation::apply(op, thread, &state.fixed, out);
+    crate::mutation::apply(op, thread, signal::is_due(op, thread, state), &state.fixed, out);
 }
 
 fn own_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
     out.clear();
-    plain_footprint(op, thread, choice, view, out);
-    if view.fixed().signals.is_none() {
+    if signal::is_due(op, thread, view) {
+        let mut normal = Footprint::new();
+        object_footprint(op, thread, choice, view, &mut normal);
+        signal::due_footprint(op, thread, &normal, view, out);
         return;
     }
-    if signal::is_due(op, thread, view) {
-        let normal = core::mem::take(out);
-        signal::due_footprint(op, thread, &normal, view, out);
-    } else {
-        signal::footprint(op, thread, choice, view, out);
-    }
-}
-
-/// The footprint of `op` but for signals.
-fn plain_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
-    if outside::looks(op, thread, view) {
-        // Who was interrupted gives up even if it could be served: the interruption came first.
+    let looks = outside::looks(op, thread, view);
+    if looks {
         out.push(outside::look(thread, view));
     }
+    object_footprint(op, thread, choice, view, out);
+    if looks && outside::breaks_off_at_once(op, thread, view) {
+        // Who was interrupted gives up even if it could be served: the interruption came first. It changes nothing, but could have been
+        // served before it was interrupted, and then it matters when.
+        out[1..].iter_mut().for_each(|access| *access = Access::read(access.object()));
+    }
+    signal::footprint(op, thread, choice, view, out);
+}
+
+/// The footprint of `op` but for signals and interruptions.
+fn object_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
     match *op {
         Operation::Spawn { .. }
         | Operation::Start
@@ -211,18 +224,18 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
     if signal::is_due(op, thread, state) {
         return (signal::take(op, thread, state), None);
     }
+    if let Some(outcome) = outside::break_off(op, thread, choice, state) {
+        return (outcome, None);
+    }
     if let Some(object) = op.object()
-        && state.word(object) & DESTROYED != 0
         && may_be_destroyed(op)
+        && let Some(word) = destroyed(op, object, state)
     {
-        let freed = state.word(object) & FREED != 0;
+        let freed = word & FREED != 0;
         let misuse = if freed { Misuse::UseAfterFree } else { Misuse::UseAfterDestroy };
         // Nobody joins a queue that is not there.
         let waits = matches!(op, Operation::QueueWait { .. } | Operation::Arrive { .. });
         return (truth(!waits), Some(misuse));
-    }
-    if let Some(outcome) = outside::break_off(op, thread, choice, state) {
-        return (outcome, None);
     }
     match *op {
         Operation::Spawn { child } => {
@@ -257,7 +270,7 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         | Operation::Requeue { .. }
         | Operation::Arrive { .. } => queue::apply(op, thread, choice, state),
         Operation::Acquire { semaphore, .. } => (semaphore::acquire(semaphore, state), None),
-        Operation::Post { semaphore, count } => semaphore::post(semaphore, count, state),
+        Operation::Post { semaphore, count, fails } => semaphore::post(semaphore, count, fails, state),
         Operation::OnceBegin { once, force } => (once::begin(once, thread, force, state), None),
         Operation::OnceEnd { once, complete } => once::end(once, thread, complete, state),
         Operation::OnceCheck { once } => (truth(state.word(once) == once::COMPLETE), None),
@@ -301,6 +314,15 @@ fn truth(yes: bool) -> Outcome {
     if yes { Outcome::DONE } else { Outcome::FAILED }
 }
 
+/// The word of an operation's object, or of the mutex that it gives back, if its life is over.
+fn destroyed(op: &Operation, object: ObjectId, state: &State) -> Option<u64> {
+    let lock = match op {
+        Operation::QueueWait { lock, .. } => Some(state.word(*lock)),
+        _ => None,
+    };
+    [Some(state.word(object)), lock].into_iter().flatten().find(|word| word & DESTROYED != 0)
+}
+
 /// Whether the word of the operation's object has a bit for its end. Words of cells are used in full.
 fn may_be_destroyed(op: &Operation) -> bool {
     matches!(
@@ -325,22 +347,26 @@ fn may_be_destroyed(op: &Operation) -> bool {
 }
 
 /// Whether serving another thread can keep `op` waiting that could have been served before. What can only be made possible, such
-/// as joining a thread, does not compete. A thread that is `held` waits even if its wait may expire.
+/// as joining a thread, does not compete. A thread that is `held` waits even if its wait may expire. Where there are signals, whatever
+/// waits goes on when one comes, and waits again once that is ignored.
 pub fn competes(op: &Operation, held: bool, view: &impl View) -> bool {
-    (waits(op, view) || held)
-        && matches!(
-            op,
-            Operation::Lock { .. }
-                | Operation::ReadLock { .. }
-                | Operation::WriteLock { .. }
-                | Operation::WriteTurn { .. }
-                | Operation::Acquire { .. }
-                | Operation::OnceBegin { .. }
-                | Operation::DestroyQueue { .. }
-                | Operation::Send { .. }
-                | Operation::Receive { .. }
-                | Operation::Await { .. }
-                | Operation::Poll { .. }
-                | Operation::TakeSignal { .. }
-        )
+    (waits(op, view) || held) && (view.fixed().has_signals() || competes_for_object(op))
+}
+
+fn competes_for_object(op: &Operation) -> bool {
+    matches!(
+        op,
+        Operation::Lock { .. }
+            | Operation::ReadLock { .. }
+            | Operation::WriteLock { .. }
+            | Operation::WriteTurn { .. }
+            | Operation::Acquire { .. }
+            | Operation::OnceBegin { .. }
+            | Operation::DestroyQueue { .. }
+            | Operation::Send { .. }
+            | Operation::Receive { .. }
+            | Operation::Await { .. }
+            | Operation::Poll { .. }
+            | Operation::TakeSignal { .. }
+    )
 }

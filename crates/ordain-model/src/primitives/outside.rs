@@ -90,7 +90,8 @@ fn access(set: ObjectId, view: &impl View, out: &mut Footprint) {
     }
 }
 
-fn is_interrupted(thread: ThreadId, view: &impl View) -> bool {
+/// Whether a thread has an interruption that it has not taken yet.
+pub(super) fn is_interrupted(thread: ThreadId, view: &impl View) -> bool {
     view.word(view.fixed().interruption(thread)) & INTERRUPT != 0
 }
 
@@ -105,8 +106,13 @@ pub(super) fn look(thread: ThreadId, view: &impl View) -> Access {
     if noticed { Access::write(interruption) } else { Access::read(interruption) }
 }
 
+/// The access of a thread that looks only whether it was interrupted, and takes that.
+pub(super) fn look_for_interrupt(thread: ThreadId, view: &impl View) -> Access {
+    super::read_or_write(view.fixed().interruption(thread), is_interrupted(thread, view))
+}
+
 /// Takes the interruption, if there is one.
-pub(super) fn take_interrupt(thread: ThreadId, state: &mut State) -> bool {
+fn take_interrupt(thread: ThreadId, state: &mut State) -> bool {
     let interrupted = is_interrupted(thread, state);
     let interruption = state.fixed.interruption(thread);
     state.set(interruption, state.word(interruption) & !INTERRUPT);
@@ -143,6 +149,14 @@ pub(super) fn may_end_woken(op: &Operation, thread: ThreadId, view: &impl View) 
         && is_cancelled(thread, view)
 }
 
+/// Whether a wait ends because its thread was interrupted or is to end, whatever it waits for. Who waits for a thread, or in a queue, or
+/// with a limit, looks at that first.
+pub(super) fn breaks_off_at_once(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
+    op.wait() == Some(Wait::Interruptible)
+        && !matches!(op, Operation::Join { .. } | Operation::Woken { .. })
+        && (is_interrupted(thread, view) || is_cancelled(thread, view))
+}
+
 /// Whether a wait that is not served ends because its thread was interrupted or is to end.
 pub(super) fn breaks_off(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
     looks(op, thread, view)
@@ -151,6 +165,9 @@ pub(super) fn breaks_off(op: &Operation, thread: ThreadId, view: &impl View) -> 
 
 /// What a wait gets instead of what it waits for, because its thread is to end or was interrupted.
 pub(super) fn break_off(op: &Operation, thread: ThreadId, choice: u32, state: &mut State) -> Option<Outcome> {
+    if matches!(op, Operation::QueueWait { .. }) {
+        return take_interrupt(thread, state).then_some(Outcome::INTERRUPTED);
+    }
     if !looks(op, thread, state) {
         return None;
     }

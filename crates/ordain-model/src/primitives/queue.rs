@@ -77,8 +77,10 @@ pub(super) fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &im
     let place = |t: ThreadId| Access::write(view.fixed().place(t));
     match *op {
         Operation::QueueWait { queue, lock } => {
-            out.extend([Access::write(queue), Access::write(lock), place(thread)]);
-            out.push(outside::look(thread, view));
+            out.push(outside::look_for_interrupt(thread, view));
+            if !outside::is_interrupted(thread, view) {
+                out.extend([Access::write(queue), Access::write(lock), place(thread)]);
+            }
         }
         Operation::FutexWait { cell, queue, expected } => {
             out.push(Access::read(cell));
@@ -121,9 +123,6 @@ pub(super) fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &im
 pub(super) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut State) -> (Outcome, Option<Misuse>) {
     match *op {
         Operation::QueueWait { queue, lock } => {
-            if outside::take_interrupt(thread, state) {
-                return (Outcome::INTERRUPTED, None);
-            }
             let misuse = (!lock::owned(lock, thread, state)).then_some(Misuse::WaitWithoutLock);
             if misuse.is_none() {
                 // Only once: a recursive mutex that was taken twice stays taken.

@@ -17,10 +17,10 @@ pub(super) fn acquire(semaphore: ObjectId, state: &mut State) -> Outcome {
     truth(count > 0)
 }
 
-pub(super) fn post(semaphore: ObjectId, count: u32, state: &mut State) -> (Outcome, Option<Misuse>) {
+pub(super) fn post(semaphore: ObjectId, count: u32, fails: bool, state: &mut State) -> (Outcome, Option<Misuse>) {
     let sum = state.word(semaphore) + u64::from(count);
     if sum > MAX {
-        return (Outcome::FAILED, Some(Misuse::SemaphoreOverflow));
+        return (Outcome::FAILED, (!fails).then_some(Misuse::SemaphoreOverflow));
     }
     state.set(semaphore, sum);
     (Outcome::DONE, None)

@@ -106,6 +106,8 @@ pub(super) fn due_footprint(
     let Some(signals) = fixed.signals else { return };
     out.push(Access::write(fixed.come(thread)));
     out.push(Access::write(fixed.mask(thread)));
+    // The handler blocks signals meanwhile, and whoever changes a mask reads this: see the footprint of sending.
+    out.push(Access::read(signals));
     let ignored = ignored(signals);
     out.push(super::read_or_write(ignored, view.word(ignored) & ONCE != 0));
     if is_broken_off(op) {
@@ -168,6 +170,8 @@ pub(super) fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &im
         Operation::TakeSignal { signals, set, .. } => {
             if view.word(fixed.come(thread)) & set != 0 {
                 push(out, Access::write(fixed.come(thread)));
+                // Had it been ignored meanwhile, it would be gone.
+                push(out, Access::read(ignored(signals)));
             } else {
                 push(out, super::read_or_write(signals, view.word(signals) & set != 0));
             }

@@ -9,24 +9,26 @@ use std::path::PathBuf;
 
 /// One line of `/proc/PID/maps`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Mapping {
+pub(crate) struct Mapping {
     /// Its first address.
-    pub(super) start: u64,
+    pub(crate) start: u64,
     /// The address behind its last.
-    pub(super) end: u64,
+    pub(crate) end: u64,
     /// Where in the file it begins.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// Whether code in it can run.
-    pub(super) executable: bool,
+    pub(crate) executable: bool,
+    /// Whether it can be written.
+    pub(crate) writable: bool,
     /// The mapped file, which may be deleted by now.
-    pub(super) file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
     /// What the kernel calls memory without a file: `[heap]`, `[vdso]`.
     label: String,
 }
 
 impl Mapping {
     /// A name to show.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self.file.as_ref().and_then(|file| file.file_name()) {
             Some(name) => name.to_string_lossy().into_owned(),
             None if self.label.is_empty() => "anonymous memory".to_owned(),
@@ -41,14 +43,15 @@ impl Mapping {
         let (start, end) = field()?.split_once('-')?;
         let hex = |digits: &str| u64::from_str_radix(digits, 16).ok();
         let (start, end) = (hex(start)?, hex(end)?);
-        let executable = field()?.as_bytes().get(2) == Some(&b'x');
+        let rights = field()?.as_bytes();
+        let (writable, executable) = (rights.get(1) == Some(&b'w'), rights.get(2) == Some(&b'x'));
         let offset = hex(field()?)?;
         let (_device, _inode) = (field()?, field()?);
         let name = fields.next().unwrap_or_default().trim_ascii_start();
         let name = name.strip_suffix(b" (deleted)").unwrap_or(name);
         let file = name.starts_with(b"/").then(|| PathBuf::from(OsStr::from_bytes(&unescape(name))));
         let label = if file.is_some() { String::new() } else { String::from_utf8_lossy(name).into_owned() };
-        (start < end).then_some(Mapping { start, end, offset, executable, file, label })
+        (start < end).then_some(Mapping { start, end, offset, executable, writable, file, label })
     }
 }
 
@@ -69,39 +72,39 @@ fn unescape(name: &[u8]) -> Vec<u8> {
 }
 
 /// Reads what is mapped into a process, in ascending order.
-pub(super) fn read(pid: u32) -> io::Result<Vec<Mapping>> {
+pub(crate) fn read(pid: u32) -> io::Result<Vec<Mapping>> {
     Ok(parse(&fs::read(format!("/proc/{pid}/maps"))?))
 }
 
 /// Reads the text of `/proc/PID/maps`.
-pub(super) fn parse(text: &[u8]) -> Vec<Mapping> {
+pub(crate) fn parse(text: &[u8]) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = text.split(|&byte| byte == b'\n').filter_map(Mapping::parse).collect();
     mappings.sort_by_key(|mapping| mapping.start);
     mappings
 }
 
 /// The mapping that holds an address.
-pub(super) fn find(mappings: &[Mapping], address: u64) -> Option<&Mapping> {
+pub(crate) fn find(mappings: &[Mapping], address: u64) -> Option<&Mapping> {
     let behind = mappings.partition_point(|mapping| mapping.start <= address);
     mappings.get(behind.checked_sub(1)?).filter(|mapping| address < mapping.end)
 }
 
 /// The memory of another process.
-pub(super) struct Memory(File);
+pub(crate) struct Memory(File);
 
 impl Memory {
     /// Opens it; the system may forbid that, as it may forbid to trace the process.
-    pub(super) fn open(pid: u32) -> io::Result<Memory> {
+    pub(crate) fn open(pid: u32) -> io::Result<Memory> {
         File::open(format!("/proc/{pid}/mem")).map(Memory)
     }
 
     /// Fills the buffer, or nothing.
-    pub(super) fn read(&self, address: u64, buffer: &mut [u8]) -> Option<()> {
+    pub(crate) fn read(&self, address: u64, buffer: &mut [u8]) -> Option<()> {
         self.0.read_exact_at(buffer, address).ok()
     }
 
     /// Reads one word.
-    pub(super) fn read_u64(&self, address: u64) -> Option<u64> {
+    pub(crate) fn read_u64(&self, address: u64) -> Option<u64> {
         let mut word = [0; 8];
         self.read(address, &mut word)?;
         Some(u64::from_le_bytes(word))

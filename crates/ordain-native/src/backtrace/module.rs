@@ -68,23 +68,7 @@ impl Image {
     /// Reads a file that is mapped into a process. If it cannot be read, is something else by now, or is no ELF file,
     /// the image is empty: its code is then named by its offset only.
     pub(super) fn load(pid: u32, path: &Path, mappings: &[Mapping], memory: Option<&Memory>) -> Image {
-        let first = mappings.iter().find(|mapping| mapping.offset == 0 && mapping.file.as_deref() == Some(path));
-        let mut sources = vec![path.to_owned(), format!("/proc/{pid}/exe").into()];
-        sources.extend(
-            first.map(|mapping| PathBuf::from(format!("/proc/{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end))),
-        );
-        // A file that was replaced since is another one; `exe` and `map_files` still lead to the old one.
-        let is_mapped = |contents: &[u8]| {
-            let mut head = vec![0; contents.len().min(SAME)];
-            match first.and_then(|mapping| memory?.read(mapping.start, &mut head)) {
-                Some(()) => contents.starts_with(&head),
-                None => true,
-            }
-        };
-        let found = sources.into_iter().find_map(|source| {
-            let contents = fs::read(&source).ok()?;
-            is_mapped(&contents).then_some((source, contents))
-        });
+        let found = read_mapped(pid, path, mappings, memory);
         let mut image = Image {
             path: path.to_owned(),
             source: None,
@@ -325,6 +309,32 @@ fn segments(file: &ElfFile64<'_, LittleEndian>) -> Vec<Segment> {
         Some(Segment { addresses, contents })
     };
     loads.filter_map(segment).collect()
+}
+
+/// Reads a file that is mapped into a process, and tells where it was read; nothing if it cannot be, or is something else by now.
+pub(crate) fn read_mapped(
+    pid: u32,
+    path: &Path,
+    mappings: &[Mapping],
+    memory: Option<&Memory>,
+) -> Option<(PathBuf, Vec<u8>)> {
+    let first = mappings.iter().find(|mapping| mapping.offset == 0 && mapping.file.as_deref() == Some(path));
+    let mut sources = vec![path.to_owned(), format!("/proc/{pid}/exe").into()];
+    sources.extend(
+        first.map(|mapping| PathBuf::from(format!("/proc/{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end))),
+    );
+    // A file that was replaced since is another one; `exe` and `map_files` still lead to the old one.
+    let is_mapped = |contents: &[u8]| {
+        let mut head = vec![0; contents.len().min(SAME)];
+        match first.and_then(|mapping| memory?.read(mapping.start, &mut head)) {
+            Some(()) => contents.starts_with(&head),
+            None => true,
+        }
+    };
+    sources.into_iter().find_map(|source| {
+        let contents = fs::read(&source).ok()?;
+        is_mapped(&contents).then_some((source, contents))
+    })
 }
 
 /// Copies the unwind tables of a file.

@@ -9,10 +9,56 @@ use ordain_explore::{Lowest, Plan, Planned, Preemptions, Target, prefix_of, shri
 use ordain_model::{Divergence, End};
 use ordain_report::{Kind, Shrunk};
 use ordain_wire::Mode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// More findings than this are not kept.
 const MOST_FINDINGS: usize = 100;
+/// How much longer than two executions the first finding may take to be confirmed when the time is over.
+const LAST_WORD: Duration = Duration::from_secs(1);
+/// If more is to be found, all findings together are made smaller in this part of the time of the check, and one in this part of what is
+/// left of that.
+const SHRINKING: u32 = 4;
+const EACH: u32 = 2;
+
+/// Executions that misbehaved in ways which were not confirmed: no findings, but nothing to be silent about.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unconfirmed {
+    /// There was no time for so many.
+    late: usize,
+    /// So many came when there were findings enough.
+    surplus: usize,
+    /// The first of the late.
+    first: Option<(&'static str, String)>,
+}
+
+impl Unconfirmed {
+    /// Whether there was no time for one.
+    pub(super) fn is_any(&self) -> bool {
+        self.late > 0
+    }
+
+    /// Whether there was no time for more than these.
+    pub(super) fn is_more_than(&self, other: &Self) -> bool {
+        self.late > other.late
+    }
+
+    /// What to tell of them beside findings.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+        let more = |count: usize, why: &str| {
+            let executions = ordain_report::terminal::plural(count, "more execution");
+            (count > 0).then(|| format!("{executions} misbehaved in other ways; {why}"))
+        };
+        let late = if self.late == 1 { "there was no time to confirm it" } else { "there was no time to confirm them" };
+        let surplus = format!("no more than {MOST_FINDINGS} findings are kept");
+        [more(self.late, late), more(self.surplus, &surplus)].into_iter().flatten()
+    }
+
+    /// What there is to tell if nothing could be confirmed at all.
+    pub(super) fn problem(&self) -> Option<Problem> {
+        let (kind, message) = self.first.clone()?;
+        Some(Problem::NoTimeToConfirm { kind, message, more: self.late - 1 })
+    }
+}
 
 impl Check {
     /// A plan could not be followed. If a fresh process does the same, the program synchronises in ways that are not visible. If it does
@@ -23,6 +69,7 @@ impl Check {
         steps.truncate(divergence.step);
         steps.push(Planned { transition: divergence.expected, op: divergence.expected_op });
         let mut fresh = native.fresh(Mode::Exec)?;
+        fresh.set_limit(native.limit().clone().with_last_word(LAST_WORD));
         fresh.run(&mut Plan::follow(&steps, &mut Lowest));
         if let Some(failure) = fresh.failure() {
             return Err(failure.clone().into());
@@ -42,20 +89,63 @@ impl Check {
 }
 
 impl Run<'_> {
-    /// Confirms what was noticed, and keeps it.
+    /// Confirms what was noticed, and keeps it. When the time is over, only the first finding is confirmed; others are counted.
     pub(super) fn keep(&mut self, noticed: Noticed) -> Result<(), Problem> {
-        self.noticed.push(noticed.clone());
-        let finding = self.confirm(noticed)?;
-        if self.findings.len() < MOST_FINDINGS {
-            self.findings.push(finding);
+        if self.findings.len() >= MOST_FINDINGS {
+            self.unconfirmed.surplus += 1;
+            self.unconfirmed_places.push(noticed);
+            return Ok(());
+        }
+        let first = self.findings.is_empty() && self.unconfirmed.late == 0;
+        let over = self.limit.is_over() || self.observer.is_stopped();
+        let confirmed = match over && !first {
+            true => None,
+            false => self.confirm(noticed.clone(), first)?,
+        };
+        match confirmed {
+            Some(finding) => {
+                self.noticed.push(noticed);
+                self.findings.push(finding);
+            }
+            None => {
+                self.unconfirmed.late += 1;
+                self.unconfirmed.first.get_or_insert_with(|| (noticed.kind.word(), noticed.message.clone()));
+                self.unconfirmed_places.push(noticed);
+            }
         }
         Ok(())
     }
 
+    /// Whether something like that was noticed before.
+    pub(super) fn is_known(&self, noticed: &Noticed) -> bool {
+        self.noticed.iter().chain(&self.unconfirmed_places).any(|n| n.is_like(noticed))
+    }
+
+    /// An execution took so long, with starting its process if that was necessary.
+    pub(super) fn note_execution(&mut self, time: Duration) {
+        self.slowest = self.slowest.max(time);
+    }
+
+    /// How long what was noticed may take to show in a fresh process when the time is over.
+    fn last_word(&self, noticed: &Noticed) -> Duration {
+        // A hang is one when it has lasted so long.
+        let hang = if noticed.kind == Kind::Hang { self.check.patience.blocked } else { Duration::ZERO };
+        LAST_WORD + self.slowest * 2 + hang
+    }
+
+    /// How long a schedule may be made smaller now.
+    fn shrink_time(&self) -> Duration {
+        // What is found when the time is over is shown as it is.
+        let most = if self.limit.is_over() { Duration::ZERO } else { self.check.shrink_time.min(self.limit.left()) };
+        match self.check.max_time.filter(|_| self.check.keep_going) {
+            Some(time) => most.min((time / SHRINKING).saturating_sub(self.shrinking) / EACH),
+            None => most,
+        }
+    }
+
     /// Makes the schedule of what was noticed smaller, as far as time allows.
     fn shrink(&mut self, noticed: &mut Noticed) -> Result<Option<Shrunk>, Problem> {
-        // What is found when the time is over is shown as it is.
-        let limit = self.check.shrink_time.min(self.limit.left());
+        let limit = self.shrink_time();
         // A hang takes seconds each time that it shows.
         let worthwhile = noticed.prefix.len() > 1 && !matches!(noticed.kind, Kind::StepLimit | Kind::Livelock);
         if limit.is_zero() || !worthwhile {
@@ -80,6 +170,7 @@ impl Run<'_> {
             elapsed < limit && !observer.is_stopped()
         };
         let shrunk = shrink(&mut target, &noticed.prefix, &mut shows, &mut go_on);
+        self.shrinking += started.elapsed();
         if let Some(failure) = target.failure().filter(|_| !target.is_over()) {
             return Err(failure.clone().into());
         }
@@ -94,22 +185,34 @@ impl Run<'_> {
         }))
     }
 
-    /// Shows the finding in a fresh process and describes it.
-    fn confirm(&mut self, mut noticed: Noticed) -> Result<Finding, Problem> {
+    /// Shows the finding in a fresh process and describes it; `None` if there is no time for that. The first may take a last word.
+    fn confirm(&mut self, mut noticed: Noticed, first: bool) -> Result<Option<Finding>, Problem> {
         let found = noticed.clone();
         let shrunk = self.shrink(&mut noticed)?;
-        match self.show_again(&noticed, shrunk)? {
-            Some(finding) => Ok(finding),
+        let limit = match first {
+            true => self.limit.clone().with_last_word(self.last_word(&found)),
+            false => self.limit.clone(),
+        };
+        let mut again = self.show_again(&noticed, shrunk, &limit)?;
+        if matches!(again, Again::No) && shrunk.is_some() {
             // What was made smaller in another mode must show in a fresh process too; if not, what was found is told as it is.
-            None if shrunk.is_some() => self.show_again(&found, None)?.ok_or_else(|| unconfirmed(&found)),
-            None => Err(unconfirmed(&found)),
+            again = self.show_again(&found, None, &limit)?;
+        }
+        match again {
+            Again::Shown(finding) => Ok(Some(*finding)),
+            Again::NoTime => Ok(None),
+            Again::No => Err(Problem::Unconfirmed { kind: found.kind.word(), message: found.message }),
         }
     }
 
-    fn show_again(&mut self, noticed: &Noticed, shrunk: Option<Shrunk>) -> Result<Option<Finding>, Problem> {
+    fn show_again(&mut self, noticed: &Noticed, shrunk: Option<Shrunk>, limit: &Limit) -> Result<Again, Problem> {
         let mut fresh = self.native.fresh(Mode::Exec)?;
+        fresh.set_limit(limit.clone());
         let mut policy = Preemptions::of(Lowest);
         fresh.run(&mut Plan::follow(&noticed.prefix, &mut policy));
+        if fresh.is_over() {
+            return Ok(Again::NoTime);
+        }
         if let Some(failure) = fresh.failure() {
             return Err(failure.clone().into());
         }
@@ -118,7 +221,7 @@ impl Run<'_> {
             Some(usual) => finding::unlike(usual, &mut fresh),
             None => finding::notice(&fresh, self.check.expected_status),
         };
-        let Some(again) = again.filter(|again| again.kind == noticed.kind) else { return Ok(None) };
+        let Some(again) = again.filter(|again| again.kind == noticed.kind) else { return Ok(Again::No) };
         let context = finding::Context {
             check: self.check,
             number: self.findings.len() + 1,
@@ -127,10 +230,14 @@ impl Run<'_> {
             usual,
         };
         let again = Noticed { prefix: noticed.prefix.clone(), ..again };
-        Ok(Some(finding::describe(&mut fresh, &again, &context)))
+        Ok(Again::Shown(Box::new(finding::describe(&mut fresh, &again, &context))))
     }
 }
 
-fn unconfirmed(noticed: &Noticed) -> Problem {
-    Problem::Unconfirmed { kind: noticed.kind.word(), message: noticed.message.clone() }
+/// Whether something shows again.
+enum Again {
+    Shown(Box<Finding>),
+    No,
+    /// The time was over before that could be seen.
+    NoTime,
 }

@@ -20,7 +20,7 @@ pub(super) const LEAST: u64 = 1000;
 /// More are drawn in this part of the time that the search took.
 const SHARE: u32 = 10;
 /// Samples are not those that a portfolio has drawn with the same seed.
-const SEED: u64 = 0x6372_6f73_735f_6368;
+pub(super) const SEED: u64 = 0x6372_6f73_735f_6368;
 /// How often a lost process is started again.
 const ATTEMPTS: u32 = 3;
 
@@ -92,7 +92,9 @@ impl Run<'_> {
                     ));
                 }
                 Some(Shown::Unexplored) => {
-                    self.confirm_unexplored()?;
+                    if !self.confirm_unexplored()? {
+                        return Ok(CrossCheck::Unfinished);
+                    }
                     return Ok(CrossCheck::Retracted(
                         "a sampled schedule belongs to a class that the search did not come to".into(),
                     ));
@@ -164,11 +166,16 @@ impl Run<'_> {
     }
 
     /// Runs the schedule of the last execution, whose class nobody has explored, in a fresh process: it is the program's doing if that comes to
-    /// such a class too.
-    fn confirm_unexplored(&mut self) -> Result<(), Problem> {
+    /// such a class too. `false` if there is no time for that.
+    fn confirm_unexplored(&mut self) -> Result<bool, Problem> {
         let steps = prefix_of(self.native.execution());
         let mut fresh = self.native.fresh(Mode::Exec)?;
+        fresh.set_limit(self.limit.clone());
         fresh.run(&mut Plan::follow(&steps, &mut Lowest));
+        if fresh.is_over() {
+            self.note_end();
+            return Ok(false);
+        }
         if let Some(failure) = fresh.failure() {
             return Err(failure.clone().into());
         }
@@ -177,7 +184,7 @@ impl Run<'_> {
             return Err(Problem::Nondeterminism { step: divergence.step, difference });
         }
         if self.classes.is_unexplored(key_of(fresh.execution())) {
-            return Ok(());
+            return Ok(true);
         }
         let difference = "threads met in another order in a fresh process".into();
         Err(Problem::Nondeterminism { step: steps.len(), difference })

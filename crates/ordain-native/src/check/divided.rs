@@ -309,7 +309,8 @@ impl Run<'_> {
             self.resumable = self.keep_search(&controller, before);
         }
         let hopeless = common.cut_short.load(Relaxed);
-        if !total.exhausted && self.findings.is_empty() && !self.interrupted && !hopeless {
+        let nothing = self.findings.is_empty() && !self.unconfirmed.is_any();
+        if !total.exhausted && nothing && !self.interrupted && !hopeless {
             self.look_from_the_beginning(&total)?;
         }
         Ok(Some((total, total.exhausted.then_some(Coverage::Everything), None)))
@@ -339,7 +340,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Takes in what a worker tells; true if the check is over with it. With `ending` nothing new is confirmed.
+    /// Takes in what a worker tells; true if the check is over with it. With `ending` it was over before, and nothing new is confirmed.
     pub(super) fn take_heard(&mut self, heard: Heard, total: &Summary, ending: bool) -> Result<bool, Problem> {
         self.visible = self.visible.max(heard.summary.visible);
         self.spin_held |= heard.summary.spun;
@@ -356,7 +357,7 @@ impl Run<'_> {
             self.crossings = crossings;
         }
         let Some((Portable { what: mut noticed, lineages }, inputs)) = heard.noticed else { return Ok(false) };
-        if ending || self.noticed.iter().any(|n| n.is_like(&noticed)) {
+        if ending || self.is_known(&noticed) {
             return Ok(false);
         }
         let names = self.native.names_mut();
@@ -404,8 +405,11 @@ impl Leading {
                 let before = desk.lock().total();
                 let mut total = before;
                 total.add(&heard.summary);
-                // At the end others may have noticed something too.
-                return match run.take_heard(heard, &before, self.stop) {
+                let unconfirmed = run.unconfirmed.clone();
+                // When a finding has ended the check, others may have noticed something too.
+                return match run.take_heard(heard, &before, self.ended_with.is_some()) {
+                    // What was noticed and not confirmed must be come to again, so this is not taken to be explored.
+                    Ok(_) if run.unconfirmed.is_more_than(&unconfirmed) => ControlFlow::Break(()),
                     Ok(over) => {
                         if over {
                             self.ended_with = Some(Summary { exhausted: false, ..total });

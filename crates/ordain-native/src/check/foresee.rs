@@ -68,15 +68,15 @@ impl Run<'_> {
         total: &mut Summary,
         effort: Effort<'_>,
     ) -> Option<Noticed> {
-        let (check, known) = (self.check, &self.noticed);
+        let (check, known) = (self.check, (&self.noticed, &self.unconfirmed_places));
         let mut interesting = None;
         let (done, begin) = (total.executions, Instant::now());
         let end = begin + self.limit.left().min(FORESEEN).max(MOMENT);
         let is_over = || Instant::now() >= end;
         let forecast =
             self.foresight.forecast(&mut self.native, strategy, done, effort.until(&is_over), &mut |native| {
-                interesting =
-                    finding::notice(native, check.expected_status).filter(|n| !known.iter().any(|k| k.is_like(n)));
+                interesting = finding::notice(native, check.expected_status)
+                    .filter(|n| !known.0.iter().chain(known.1).any(|k| k.is_like(n)));
                 let over = interesting.is_some() || native.failure().is_some();
                 if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });

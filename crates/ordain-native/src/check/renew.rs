@@ -58,7 +58,7 @@ impl Check {
         loop {
             for stream in 0..WALKS {
                 executions += 1;
-                let late = self.max_time.is_some_and(|limit| started.elapsed() > limit / 4);
+                let late = self.max_time.is_some_and(|limit| started.elapsed() > limit / 4) || run.native.is_over();
                 if late || run.observer.is_stopped() {
                     break;
                 }
@@ -101,6 +101,9 @@ impl Run<'_> {
     /// Runs a plan; `true` if it shows a finding, which is then confirmed and kept.
     fn try_plan(&mut self, prefix: &[Planned], policy: &mut dyn Policy) -> Result<bool, Problem> {
         self.native.run(&mut Plan::follow(prefix, policy));
+        if self.native.is_over() {
+            return Ok(false);
+        }
         if let Some(failure) = self.native.failure() {
             return Err(failure.clone().into());
         }

@@ -1,5 +1,6 @@
 //! A check that runs: the search, inside the program's process where that works, and what it comes to.
 
+use super::confirm::Unconfirmed;
 use super::crosscheck::{CrossCheck, is_comparable};
 use super::whole::Keeping;
 use super::{Check, Problem, Report};
@@ -14,7 +15,7 @@ use ordain_explore::frontier::{Division, Labour};
 use ordain_explore::strategy::{Bound, Bounded, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Strategy, Summary, Target, key_of, prefix_of, search};
 use ordain_model::End;
-use ordain_report::{Estimate, Sample, Samples};
+use ordain_report::{Estimate, Sample, Samples, store};
 use ordain_wire::{Mode, Unmodelled};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -41,6 +42,15 @@ pub(super) struct Run<'a> {
     pub(super) findings: Vec<Finding>,
     /// What was noticed, so that nothing is told twice.
     pub(super) noticed: Vec<Noticed>,
+    /// What was noticed and not confirmed.
+    pub(super) unconfirmed: Unconfirmed,
+    pub(super) unconfirmed_places: Vec<Noticed>,
+    /// The longest that an execution is known to take.
+    pub(super) slowest: Duration,
+    /// How long findings were made smaller.
+    pub(super) shrinking: Duration,
+    /// What was done when that was last told.
+    told: Summary,
     pub(super) notes: Vec<String>,
     /// Outputs that were seen; the first is that of a run without a schedule, with which replays compare.
     pub(super) outputs: Vec<[Vec<u8>; 2]>,
@@ -65,6 +75,8 @@ pub(super) struct Run<'a> {
     pub(super) classes: Classes,
     /// Samples by which they were cross-checked.
     pub(super) cross_checked: u64,
+    /// What was seen of atomic instructions, if anything.
+    pub(super) atomics: Option<String>,
     /// How the search is divided.
     pub(super) division: Option<Division>,
     pub(super) labour: Labour,
@@ -76,7 +88,8 @@ pub(super) type Explored = (Summary, Option<Coverage>, Option<String>);
 
 impl<'a> Run<'a> {
     pub(super) fn new(check: &'a Check, observer: &'a mut dyn Observer) -> Result<Self, Problem> {
-        let trace = check.exploration_trace.as_deref().map(TraceFile::create).transpose().map_err(Problem::Trace)?;
+        let trace = check.exploration_trace.as_deref().map(store::create).transpose().map_err(Problem::Trace)?;
+        let trace = trace.map(TraceFile::to);
         let started = Instant::now();
         let deadline = check.max_time.and_then(|time| started.checked_add(time));
         let limit = Limit::at(deadline).or(observer.stop_flag());
@@ -95,6 +108,11 @@ impl<'a> Run<'a> {
             bound: check.bound,
             findings: Vec::new(),
             noticed: Vec::new(),
+            unconfirmed: Unconfirmed::default(),
+            unconfirmed_places: Vec::new(),
+            slowest: Duration::ZERO,
+            shrinking: Duration::ZERO,
+            told: Summary::default(),
             notes: Vec::new(),
             outputs: Vec::new(),
             visible: 0,
@@ -112,6 +130,7 @@ impl<'a> Run<'a> {
             discarded: 0,
             classes: Classes::default(),
             cross_checked: 0,
+            atomics: None,
             division: None,
             labour: Labour::default(),
             resumable: false,
@@ -122,10 +141,14 @@ impl<'a> Run<'a> {
     pub(super) fn finish(mut self) -> Result<Report, Problem> {
         let mut resume = self.check.resume;
         let (summary, coverage, departed) = loop {
-            self.settle()?;
-            match self.explore(std::mem::take(&mut resume)) {
+            let explored = self.settle().and_then(|()| self.explore(std::mem::take(&mut resume)));
+            match explored {
                 Ok(explored) => break explored,
-                Err(problem) => self.go_down(problem)?,
+                Err(problem) => {
+                    if let Err(problem) = self.go_down(problem) {
+                        break self.end_with(problem)?;
+                    }
+                }
             }
         };
         if let Some(Err(error)) = self.trace.take().map(TraceFile::finish) {
@@ -134,8 +157,25 @@ impl<'a> Run<'a> {
         self.report(summary, coverage, departed)
     }
 
+    /// The search cannot go on. What was found before is confirmed, and so it is the result whatever happened afterwards.
+    fn end_with(&mut self, problem: Problem) -> Result<Explored, Problem> {
+        self.note_end();
+        let over = matches!(problem, Problem::Failure(Failure::Over) | Problem::NothingRan { .. });
+        match self.findings.is_empty() {
+            true if over => Err(self.unconfirmed.problem().unwrap_or_else(|| self.nothing_ran())),
+            true => Err(problem),
+            false => {
+                if !over {
+                    self.note_once(format!("the search ended before its time: {problem}"));
+                }
+                Ok((Summary { exhausted: false, ..self.told }, None, None))
+            }
+        }
+    }
+
     /// Tells how far it is; `true` if it shall stop.
     pub(super) fn tell_progress(&mut self, total: &Summary) -> bool {
+        self.told = *total;
         let progress = Progress {
             elapsed: self.started.elapsed(),
             summary: *total,
@@ -159,8 +199,10 @@ impl<'a> Run<'a> {
 
     /// Runs the program twice under the same schedule: what differs then is not for exploration to find.
     pub(super) fn run_twice(&mut self) -> Result<(), Problem> {
+        let begin = Instant::now();
         self.native.run(&mut Plan::new(&[], &mut Lowest));
         self.check_failure()?;
+        self.note_execution(begin.elapsed());
         let first = prefix_of(self.native.execution());
         if self.check.compare_output {
             self.outputs.push([self.native.output(0), self.native.output(1)]);
@@ -228,7 +270,11 @@ impl<'a> Run<'a> {
             Some(departed) => departed,
             None if self.is_to_be_cross_checked(&summary, coverage) => {
                 match self.cross_check(begin.elapsed(), &summary)? {
-                    CrossCheck::Held => return Ok((summary, coverage, None)),
+                    CrossCheck::Held => match self.watch(&summary)? {
+                        CrossCheck::Held => return Ok((summary, coverage, None)),
+                        CrossCheck::Unfinished => return Ok((summary, None, None)),
+                        CrossCheck::Retracted(why) => why,
+                    },
                     CrossCheck::Unfinished => return Ok((summary, None, None)),
                     CrossCheck::Retracted(why) => why,
                 }
@@ -270,11 +316,10 @@ impl<'a> Run<'a> {
     /// Whether a search would come to a verdict that is not told without a cross-check.
     fn is_to_be_cross_checked(&self, summary: &Summary, coverage: Option<Coverage>) -> bool {
         let everything = coverage == Some(Coverage::Everything) && self.findings.is_empty() && !self.interrupted;
+        // Nothing is verified if libraries are loaded, but samples may meet a deadlock with the loader's lock.
+        let unmodelled = self.native.unmodelled() & !Unmodelled::Loader.bit();
         // One thread in one order leaves nothing to choose.
-        everything
-            && !self.is_blind(summary)
-            && self.native.unmodelled() == 0
-            && (summary.threads > 1 || summary.executions > 1)
+        everything && !self.is_blind(summary) && unmodelled == 0 && (summary.threads > 1 || summary.executions > 1)
     }
 
     /// Executions that are allowed, given what was done before.
@@ -328,6 +373,9 @@ impl<'a> Run<'a> {
             if turn.restarted {
                 self.begin_again(&mut total, before);
             }
+            if turn.summary.executions <= 1 {
+                self.note_execution(begin.elapsed());
+            }
             total.add(&turn.summary);
             self.note_classes(&turn.classes);
             if forecast != Wanted::No {
@@ -357,7 +405,7 @@ impl<'a> Run<'a> {
                 return Err(Problem::Unconfirmed { kind: "misbehaviour", message });
             }
             if let Some(noticed) = noticed
-                && !self.noticed.iter().any(|n| n.is_like(&noticed))
+                && !self.is_known(&noticed)
             {
                 self.keep(noticed)?;
                 if !self.check.keep_going {
@@ -369,10 +417,13 @@ impl<'a> Run<'a> {
             }
             self.note_end();
             if self.timed_out || total.executions + self.discarded >= most || stopped {
-                if let Some(keeping) = keeping {
-                    self.keep_the_last(keeping, &total)?;
+                match keeping {
+                    // What was noticed and not confirmed must be come to again.
+                    Some(keeping) if self.unconfirmed.is_any() => self.resumable = keeping.total.executions > 0,
+                    Some(keeping) => self.keep_the_last(keeping, &total)?,
+                    None => {}
                 }
-                if self.findings.is_empty() && !stopped && self.is_exhaustive() {
+                if self.findings.is_empty() && !self.unconfirmed.is_any() && !stopped && self.is_exhaustive() {
                     self.look_at_what_is_left(&job, &total)?;
                 }
                 return Ok(Some((total, None, None)));
@@ -430,7 +481,8 @@ impl<'a> Run<'a> {
         let exhaustive = self.is_exhaustive() && !self.check.compare_output;
         let noting = !self.kind.samples();
         loop {
-            let (check, limit, known, discarded) = (self.check, &self.limit, &self.noticed, self.discarded);
+            let (check, limit, discarded) = (self.check, &self.limit, self.discarded);
+            let known = (&self.noticed, &self.unconfirmed_places);
             let round = Instant::now();
             let (time, executions) = self.observer.allowance(total.executions);
             let mut turn_over = false;
@@ -458,7 +510,7 @@ impl<'a> Run<'a> {
                 let noticed = finding::notice(native, check.expected_status)
                     .or_else(|| if check.compare_output { compare_output(native, outputs) } else { None });
                 if let Some(noticed) = noticed
-                    && !known.iter().any(|n| n.is_like(&noticed))
+                    && !known.0.iter().chain(known.1).any(|n| n.is_like(&noticed))
                 {
                     interesting = Some(noticed);
                     return ControlFlow::Break(());
@@ -477,6 +529,9 @@ impl<'a> Run<'a> {
                 self.foresight.restart();
             }
             total.add(&summary);
+            if summary.executions <= 1 {
+                self.note_execution(round.elapsed());
+            }
             self.note_end();
             if self.native.is_over() {
                 // The last execution did not end.

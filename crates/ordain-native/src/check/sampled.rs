@@ -130,6 +130,11 @@ struct Taken {
 }
 
 impl Taken {
+    fn fail(&mut self, problem: Problem) {
+        self.problem = Some(problem);
+        self.over = true;
+    }
+
     fn take(&mut self, run: &mut Run<'_>, told: Told) {
         if self.over {
             return;
@@ -193,9 +198,15 @@ impl Run<'_> {
         let (mut order, mut taken) = (InOrder::default(), Taken::default());
         let (tell, told) = channel();
         std::thread::scope(|scope| {
-            for native in crew {
+            for (number, native) in crew.into_iter().enumerate() {
                 let (common, tell) = (&common, tell.clone());
-                scope.spawn(move || common.work(native, &tell));
+                let begun = std::thread::Builder::new().spawn_scoped(scope, move || common.work(native, &tell));
+                match begun {
+                    Ok(_) => {}
+                    Err(error) if number == 0 => taken.fail(Failure::Resources(error.to_string()).into()),
+                    // Those that there are do the work.
+                    Err(_) => break,
+                }
             }
             drop(tell);
             let mut ticked = Instant::now();

@@ -25,6 +25,11 @@ impl Run<'_> {
             // They prove nothing about classes, but nothing was found in them.
             summary.executions += self.discarded;
         }
+        if self.findings.is_empty()
+            && let Some(problem) = self.unconfirmed.problem()
+        {
+            return Err(problem);
+        }
         if summary.executions == 0 && self.findings.is_empty() {
             return Err(self.nothing_ran());
         }
@@ -96,6 +101,12 @@ impl Run<'_> {
             ));
         }
         for what in Unmodelled::of(self.native.unmodelled()) {
+            if matches!(what, Unmodelled::Atomics | Unmodelled::Unwatched)
+                && let Some(note) = self.atomics.take()
+            {
+                self.notes.push(note);
+                continue;
+            }
             self.notes
                 .push(format!("threads {}: the order of that is not explored, so nothing is verified", what.text()));
         }
@@ -122,6 +133,7 @@ impl Run<'_> {
         if self.interrupted {
             self.notes.push("it was stopped before its end".into());
         }
+        self.notes.extend(self.unconfirmed.notes());
         if self.native.losses > 0 {
             let processes = if self.native.losses == 1 { "1 process was" } else { "several processes were" };
             let how = self.native.last_loss.as_deref().unwrap_or("nobody knows how");
@@ -184,12 +196,10 @@ impl Run<'_> {
     /// Why there is nothing to tell.
     pub(super) fn nothing_ran(&mut self) -> Problem {
         self.note_end();
-        Problem::NothingRan {
-            when: match () {
-                () if self.interrupted => "it was stopped",
-                () if self.timed_out => "the time was over",
-                () => "the search ended",
-            },
+        match () {
+            () if self.interrupted => Problem::NothingRan { when: "it was stopped", stopped: true },
+            () if self.timed_out => Problem::NothingRan { when: "the time was over", stopped: false },
+            () => Problem::NothingRan { when: "the search ended", stopped: false },
         }
     }
 

@@ -101,7 +101,9 @@ impl Native {
         if !self.exploring {
             self.prepare_search()?;
         }
-        self.ensure_process()?;
+        if !self.has_process()? {
+            return Ok(None);
+        }
         if self.mode == Mode::Exec {
             // It has just come to that, and there each execution is led from here.
             return Ok(None);
@@ -114,8 +116,9 @@ impl Native {
 
     /// Tells the process, which is about to compare samples, with which classes.
     pub(crate) fn write_classes(&mut self, classes: &Classes) -> Result<(), Failure> {
-        self.ensure_process()?;
-        self.shared.write_classes(classes);
+        if self.has_process()? {
+            self.shared.write_classes(classes);
+        }
         Ok(())
     }
 

@@ -24,7 +24,9 @@ impl Native {
     ) -> Result<Option<FragmentTurn>, Failure> {
         let task = &order.task;
         self.take_over(order)?;
-        self.ensure_process()?;
+        if !self.has_process()? {
+            return Ok(None);
+        }
         let extent = self.follower.extent();
         if self.told != extent && !self.shared.write_known(&self.follower.known_since(0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));

@@ -2,6 +2,7 @@
 
 use super::{answer, change, of, options};
 use crate::context::interpose;
+use crate::files;
 use crate::kernel;
 use crate::real::{c_result, set_errno};
 use crate::threads;
@@ -37,6 +38,7 @@ unsafe extern "C" fn set_name(thread: libc::pthread_t, name: *const c_char) -> c
     if unsafe { CStr::from_ptr(name) }.count_bytes() > 15 {
         return ERANGE;
     }
+    files::order_attributes(Some(slot), true);
     change(slot, |a| a.name = options::read_name(name.cast()));
     0
 }
@@ -46,6 +48,7 @@ unsafe extern "C" fn get_name(thread: libc::pthread_t, to: *mut c_char, size: us
     if size < 16 {
         return ERANGE;
     }
+    files::order_attributes(Some(slot), false);
     // SAFETY: the program has room for it.
     unsafe { *to.cast::<[u8; 16]>() = of(slot).name };
     0
@@ -69,20 +72,21 @@ unsafe extern "C" fn get_processors(number: c_int, size: usize, set: usize) -> c
 }
 
 /// Answers a call about a thread; gives an error as functions of pthreads do.
-unsafe fn about(thread: libc::pthread_t, f: impl FnOnce(usize) -> isize) -> c_int {
+unsafe fn about(thread: libc::pthread_t, changes: bool, f: impl FnOnce(usize) -> isize) -> c_int {
     let Some(slot) = threads::slot_of(thread) else { return ESRCH };
+    files::order_attributes(Some(slot), changes);
     -f(slot).min(0) as c_int
 }
 
 unsafe extern "C" fn set_thread_processors(thread: libc::pthread_t, size: usize, set: *const u8) -> c_int {
     // SAFETY: the program's arguments.
-    unsafe { about(thread, |slot| super::scheduling::set_processors(slot, size, set)) }
+    unsafe { about(thread, true, |slot| super::scheduling::set_processors(slot, size, set)) }
 }
 
 unsafe extern "C" fn get_thread_processors(thread: libc::pthread_t, size: usize, set: *mut u8) -> c_int {
     // SAFETY: the program's arguments; what the kernel does not tell of the set is empty.
     unsafe {
-        about(thread, |slot| {
+        about(thread, false, |slot| {
             let told = super::scheduling::get_processors(slot, size, set);
             if told > 0 {
                 set.add(told as usize).write_bytes(0, size - told as usize);
@@ -114,7 +118,7 @@ unsafe extern "C" fn get_parameters(number: c_int, parameters: usize) -> c_int {
 
 unsafe extern "C" fn set_thread_scheduler(thread: libc::pthread_t, policy: c_int, parameters: *const c_int) -> c_int {
     // SAFETY: the program's arguments.
-    unsafe { about(thread, |slot| super::scheduling::set_policy(slot, policy, *parameters)) }
+    unsafe { about(thread, true, |slot| super::scheduling::set_policy(slot, policy, *parameters)) }
 }
 
 unsafe extern "C" fn get_thread_scheduler(
@@ -124,7 +128,7 @@ unsafe extern "C" fn get_thread_scheduler(
 ) -> c_int {
     // SAFETY: the program wants to know.
     unsafe {
-        about(thread, |slot| {
+        about(thread, false, |slot| {
             (*policy, *parameters) = (of(slot).policy, of(slot).priority);
             0
         })
@@ -133,7 +137,7 @@ unsafe extern "C" fn get_thread_scheduler(
 
 unsafe extern "C" fn set_thread_priority(thread: libc::pthread_t, priority: c_int) -> c_int {
     // SAFETY: the program's arguments.
-    unsafe { about(thread, |slot| super::scheduling::set_policy(slot, of(slot).policy, priority)) }
+    unsafe { about(thread, true, |slot| super::scheduling::set_policy(slot, of(slot).policy, priority)) }
 }
 
 unsafe extern "C" fn set_priority(which: c_int, who: c_int, nice: c_int) -> c_int {

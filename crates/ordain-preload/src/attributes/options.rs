@@ -21,13 +21,10 @@ struct Values {
 impl Options {
     /// Those of this process, before the runtime changes any.
     pub(super) fn of_process() -> Self {
-        let mut adopts: c_int = 0;
         // SAFETY: asks about this process.
-        let first = unsafe {
-            call!(sys::SYS_prctl, libc::PR_GET_CHILD_SUBREAPER, &raw mut adopts, 0, 0, 0);
-            let dumpable = call!(sys::SYS_prctl, libc::PR_GET_DUMPABLE, 0, 0, 0, 0) as usize;
-            Values { dumpable, adopts: adopts as usize }
-        };
+        let dumpable = unsafe { call!(sys::SYS_prctl, libc::PR_GET_DUMPABLE, 0, 0, 0, 0) } as usize;
+        // The launcher lets the process adopt orphans, so that none is left behind. Nobody inherits that: for the program it is off.
+        let first = Values { dumpable, adopts: 0 };
         Self { first, now: first }
     }
 

@@ -1,6 +1,7 @@
 //! Priorities, policies and processors of threads. Nothing is really scheduled by them.
 
 use super::{Attributes, Processors, change, of, slot_of, slots, state};
+use crate::files;
 use crate::sys::call;
 use core::ffi::c_int;
 use libc::{SCHED_BATCH, SCHED_FIFO, SCHED_IDLE, SCHED_OTHER, SCHED_RESET_ON_FORK, SCHED_RR};
@@ -34,7 +35,20 @@ pub(super) fn may_raise() -> bool {
 
 /// Answers calls about scheduling of the program's own threads.
 pub(super) fn answer(number: i64, [a, b, c, d, ..]: [usize; 6]) -> Option<isize> {
-    let thread = || slot_of(a as c_int);
+    let thread = || {
+        let changes = matches!(
+            number,
+            libc::SYS_sched_setaffinity
+                | libc::SYS_sched_setscheduler
+                | libc::SYS_sched_setparam
+                | libc::SYS_sched_setattr
+                | libc::SYS_ioprio_set
+        );
+        let number = if matches!(number, libc::SYS_ioprio_set | libc::SYS_ioprio_get) { b } else { a };
+        let slot = slot_of(number as c_int)?;
+        files::order_attributes(Some(slot), changes);
+        Some(slot)
+    };
     // SAFETY: structures and variables of the program. What is not there crashes, where the kernel would fail.
     unsafe {
         Some(match number {
@@ -65,25 +79,39 @@ pub(super) fn answer(number: i64, [a, b, c, d, ..]: [usize; 6]) -> Option<isize>
             libc::SYS_sched_getattr => get_scheduling(thread()?, b as *mut Scheduling, c, d),
             libc::SYS_setpriority => {
                 let nice = (c as c_int).clamp(-20, 19);
-                return of_whom(a as u32, b as c_int, |slots| slots.map(|s| set_nice(s, nice)).min().unwrap_or(0));
+                return of_whom(a as u32, b as c_int, true, |slots| {
+                    slots.map(|s| set_nice(s, nice)).min().unwrap_or(0)
+                });
             }
             libc::SYS_getpriority => {
-                return of_whom(a as u32, b as c_int, |slots| {
+                return of_whom(a as u32, b as c_int, false, |slots| {
                     20 - slots.map(|s| of(s).nice).min().unwrap_or(0) as isize
                 });
             }
-            libc::SYS_ioprio_set if a == IO_OF_THREAD => set_io(slot_of(b as c_int)?, c as c_int),
-            libc::SYS_ioprio_get if a == IO_OF_THREAD => of(slot_of(b as c_int)?).io as isize,
+            libc::SYS_ioprio_set if a == IO_OF_THREAD => set_io(thread()?, c as c_int),
+            libc::SYS_ioprio_get if a == IO_OF_THREAD => of(thread()?).io as isize,
             _ => return None,
         })
     }
 }
 
 /// Does something for the thread, or all threads of the group or user, that are meant; `None` if it is about other processes.
-fn of_whom(which: u32, who: c_int, f: impl Fn(&mut dyn Iterator<Item = usize>) -> isize) -> Option<isize> {
+fn of_whom(
+    which: u32,
+    who: c_int,
+    changes: bool,
+    f: impl Fn(&mut dyn Iterator<Item = usize>) -> isize,
+) -> Option<isize> {
     match which {
-        libc::PRIO_PROCESS => Some(f(&mut core::iter::once(slot_of(who)?))),
-        libc::PRIO_PGRP | libc::PRIO_USER if who == 0 => Some(f(&mut slots())),
+        libc::PRIO_PROCESS => {
+            let slot = slot_of(who)?;
+            files::order_attributes(Some(slot), changes);
+            Some(f(&mut core::iter::once(slot)))
+        }
+        libc::PRIO_PGRP | libc::PRIO_USER if who == 0 => {
+            files::order_attributes(None, changes);
+            Some(f(&mut slots()))
+        }
         _ => None,
     }
 }

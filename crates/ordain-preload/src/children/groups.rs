@@ -5,12 +5,14 @@
 
 use crate::context::interpose;
 use crate::engine::active;
+use crate::files;
 use crate::handles::{self, OUTSIDE, VIRTUAL_PROCESS, real_process, shown_process};
 use crate::real::c_result;
 use crate::signals::{self, SI_QUEUE, SI_USER};
 use crate::sys::{self, call};
 use core::ffi::c_int;
 use libc::{EPERM, ESRCH};
+use ordain_wire::State;
 
 interpose! {
     getpgrp => own_group; getpgid => group_of; setpgid => set_group; setpgrp => lead_group;
@@ -33,6 +35,13 @@ pub fn stand_in(name: &[u8]) -> Option<usize> {
     })
 }
 
+/// Orders asking for or changing groups and sessions, which threads share.
+fn order(changes: bool) {
+    if active() {
+        files::order_state(State::Session, changes);
+    }
+}
+
 /// A process that is named by its number, or itself by zero.
 fn named(process: c_int) -> c_int {
     if process == 0 { 0 } else { real_process(process) }
@@ -50,6 +59,7 @@ fn shown_group(group: isize) -> isize {
 
 /// The group of a process; gives what the system call gives.
 pub fn raw_group(process: c_int) -> isize {
+    order(false);
     // SAFETY: asks for a number.
     shown_group(unsafe { call!(libc::SYS_getpgid, named(process)) })
 }
@@ -64,6 +74,7 @@ extern "C" fn group_of(process: c_int) -> c_int {
 
 /// Puts a process into a group; gives what the system call gives.
 pub fn raw_set_group(process: c_int, group: c_int) -> isize {
+    order(true);
     let itself = process == 0 || process == handles::own();
     if active() && itself && (group == 0 || group == handles::own()) {
         // It leads its group already, in whichever way it was started.
@@ -82,6 +93,7 @@ extern "C" fn lead_group() -> c_int {
 }
 
 extern "C" fn session_of(process: c_int) -> c_int {
+    order(false);
     // SAFETY: asks for a number.
     let session = unsafe { call!(libc::SYS_getsid, named(process)) };
     if session < 0 {
@@ -93,6 +105,7 @@ extern "C" fn session_of(process: c_int) -> c_int {
 
 extern "C" fn lead_session() -> c_int {
     if active() {
+        order(true);
         // Who leads a group cannot.
         return c_result(-EPERM as isize) as c_int;
     }
@@ -104,7 +117,7 @@ extern "C" fn lead_session() -> c_int {
 /// Sends a signal to another process or a group of them; gives what the system call gives.
 pub fn send(process: c_int, signal: c_int) -> isize {
     match process {
-        VIRTUAL_PROCESS if handles::in_child() => signals::send_from_child(signal, SI_USER, 0),
+        VIRTUAL_PROCESS if handles::in_child() => to_program(signal, SI_USER, 0),
         // Natively everybody but init and the sender.
         -1 => to_all(handles::relatives(), signal),
         0 => {
@@ -132,6 +145,18 @@ fn is_program(real: c_int) -> bool {
     handles::in_child() && handles::parent() == VIRTUAL_PROCESS && real as isize == unsafe { call!(libc::SYS_getppid) }
 }
 
+/// Sends a signal from a child to the program. Stopping it and letting it go on is the kernel's business.
+fn to_program(signal: c_int, code: c_int, value: usize) -> isize {
+    if matches!(signal, libc::SIGSTOP | libc::SIGCONT) {
+        // SAFETY: what the child asks for; the process is the program.
+        let result = unsafe { call!(libc::SYS_kill, real_process(VIRTUAL_PROCESS), signal) };
+        if signal == libc::SIGSTOP || result < 0 {
+            return result;
+        }
+    }
+    signals::send_from_child(signal, code, value)
+}
+
 fn own_real_group() -> c_int {
     // SAFETY: asks for a number.
     unsafe { call!(libc::SYS_getpgid, 0) as c_int }
@@ -146,7 +171,7 @@ pub(super) fn has_group(real: c_int, group: c_int) -> bool {
 fn to_all(processes: impl Iterator<Item = c_int>, signal: c_int) -> isize {
     let each = processes.filter(|real| *real > 1).map(|real| {
         if is_program(real) {
-            return signals::send_from_child(signal, SI_USER, 0);
+            return to_program(signal, SI_USER, 0);
         }
         // SAFETY: what the program asks for; one process, which is one of its own.
         unsafe { call!(libc::SYS_kill, real, signal) }
@@ -164,7 +189,7 @@ unsafe extern "C" fn kill_group_from_child(group: c_int, signal: c_int) -> c_int
 
 unsafe extern "C" fn queue_from_child(process: c_int, signal: c_int, value: usize) -> c_int {
     if process == VIRTUAL_PROCESS {
-        return c_result(signals::send_from_child(signal, SI_QUEUE, value)) as c_int;
+        return c_result(to_program(signal, SI_QUEUE, value)) as c_int;
     }
     // SAFETY: what the program asks for.
     unsafe { crate::real::call_real!(sigqueue(real_process(process), signal, value)) }

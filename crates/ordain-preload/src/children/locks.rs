@@ -44,10 +44,10 @@ fn is_lock(kind: ObjectKind) -> bool {
 }
 
 /// The running thread uses an object. If that is a lock which it has not used before, a child that is made earlier could not depend on it,
-/// so this is a step. It does not depend on whether others have used the lock: that is not known here.
+/// so this is a step. It does not depend on whether others have used the lock, or have ended by chance: that is not known here.
 pub fn meet(address: u64, kind: ObjectKind) {
     // SAFETY: only the carrier comes here.
-    if unsafe { !FORKS } || !is_lock(kind) || engine().arbiter.alive().len() <= 1 {
+    if unsafe { !FORKS } || !is_lock(kind) || engine().is_alone() {
         return;
     }
     let e = engine();

@@ -1,6 +1,6 @@
 //! Waiting for child processes.
 
-use super::groups;
+use super::{family, groups};
 use crate::context::interpose;
 use crate::engine::{self, active, control, engine};
 use crate::handles::{self, Child, real_process, shown_process};
@@ -37,9 +37,11 @@ pub fn stand_in(name: &[u8]) -> Option<usize> {
     })
 }
 
-/// Takes note of children that still run when the program ends.
+/// Takes note of processes that still run when the program ends: its children, and theirs.
 pub fn note_running() {
-    if handles::children().any(|child| !ends_within(child.real, 0)) {
+    if handles::children().any(|child| !ends_within(child.real, 0))
+        || handles::has_made_children() && family::any_runs()
+    {
         unmodelled::note(Unmodelled::ChildRuns);
     }
 }

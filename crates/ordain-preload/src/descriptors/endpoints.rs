@@ -7,6 +7,7 @@ use super::{
 use crate::context::interpose;
 use crate::engine::engine;
 use crate::files;
+use crate::handles;
 use crate::kernel;
 use crate::process::note_descriptor;
 use crate::real::c_result;
@@ -97,12 +98,17 @@ fn closed_with(fd: c_int, add: &mut dyn FnMut(ObjectId, u64)) {
     }
 }
 
-/// Begins to close a descriptor: a step, if others can notice.
-fn leave(fd: c_int) -> Option<Leaving> {
+/// Begins to close a descriptor, whose number may be for a copy of another: a step, if others can notice.
+fn leave(fd: c_int, source: Option<c_int>) -> Option<Leaving> {
     if engine().is_alone() {
         closed_with(fd, &mut |object, _| change(object));
     } else {
-        files::before_close(fd, |add| closed_with(fd, add));
+        files::before_close(fd, |add| {
+            closed_with(fd, add);
+            if let Some(source) = source {
+                add(files::number_object(source), Member::READ);
+            }
+        });
     }
     let group = entry(fd)?.group?;
     // Another thread may have closed it, or made another.
@@ -146,7 +152,7 @@ pub unsafe fn raw_close(fd: c_int) -> isize {
     if fd >= SHARED_FD {
         return -(EBADF as isize);
     }
-    let leaving = leave(fd);
+    let leaving = leave(fd, None);
     pins::keep(fd);
     note_descriptor(fd);
     // SAFETY: what the program asks for.
@@ -194,8 +200,35 @@ fn copied(from: c_int, to: c_int) {
     }
 }
 
+const F_SETOWN_EX: c_int = 15;
+const F_OWNER_PID: c_int = 1;
+
+/// The process itself gets signals about a descriptor.
+fn own(fd: c_int) -> isize {
+    descriptors().owned |= entry(fd).is_some_and(|e| matches!(e.kind, Kind::Socket | Kind::Listener));
+    // SAFETY: sets a number.
+    unsafe { call!(sys::SYS_fcntl, fd, libc::F_SETOWN, call!(sys::SYS_getpid)) }
+}
+
+/// Who gets signals about a descriptor, by the number that the program sees; `None` if it is another command.
+fn owner(fd: c_int, command: c_int, argument: usize) -> Option<isize> {
+    // SAFETY: asks and sets a number. No signal comes of it: who wants some is refused.
+    unsafe {
+        match command {
+            libc::F_SETOWN if (argument as c_int).unsigned_abs() == handles::own() as u32 => Some(own(fd)),
+            // A kind (of a thread, a process or a group) and a number.
+            F_SETOWN_EX if argument != 0 && *(argument as *const [c_int; 2]) != [F_OWNER_PID, 0] => Some(own(fd)),
+            libc::F_GETOWN => {
+                let real = call!(sys::SYS_fcntl, fd, libc::F_GETOWN);
+                Some(if real == call!(sys::SYS_getpid) { handles::own() as isize } else { real })
+            }
+            _ => None,
+        }
+    }
+}
+
 unsafe extern "C" fn copy(fd: c_int) -> c_int {
-    files::take_number();
+    files::take_number_of(fd);
     // SAFETY: what the program asks for.
     let new = c_result(unsafe { call!(libc::SYS_dup, fd) }) as c_int;
     if new >= 0 {
@@ -218,7 +251,7 @@ unsafe extern "C" fn copy_to_with(from: c_int, to: c_int, flags: c_int) -> c_int
     if to >= SHARED_FD {
         return fail(EBADF);
     }
-    let leaving = leave(to);
+    let leaving = leave(to, Some(from));
     pins::keep(to);
     // SAFETY: what the program asks for.
     let result = unsafe { call!(libc::SYS_dup3, from, to, flags) };
@@ -231,15 +264,25 @@ unsafe extern "C" fn copy_to_with(from: c_int, to: c_int, flags: c_int) -> c_int
 
 unsafe extern "C" fn control(fd: c_int, command: c_int, argument: usize) -> c_int {
     kernel::look_at_control(fd, command);
+    files::refuse_command(fd, command, argument);
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
-        files::take_number();
+        files::take_number_of(fd);
     }
     // SAFETY: what the program asks for.
     if let Some(result) = unsafe { files::lock(fd, command, argument) } {
         return c_result(result) as c_int;
     }
+    files::order_command(fd, command);
+    if let Some(result) = owner(fd, command, argument) {
+        return c_result(result) as c_int;
+    }
     // SAFETY: what the program asks for.
     let result = c_result(unsafe { call!(sys::SYS_fcntl, fd, command, argument) }) as c_int;
+    if command == libc::F_SETPIPE_SZ
+        && let Some(group) = entry(fd).and_then(|e| e.group)
+    {
+        refresh(group);
+    }
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) && result >= 0 {
         copied(fd, result);
     }

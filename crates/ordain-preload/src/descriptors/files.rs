@@ -2,15 +2,17 @@
 
 use super::{Entry, Kind, descriptors, fifo, insert, outside};
 use crate::context::interpose;
-use crate::engine::engine;
+use crate::engine::{control, engine};
 use crate::files;
 use crate::handles;
+use crate::inherited;
 use crate::kernel;
 use crate::process::note_descriptor;
 use crate::real::{c_result, call_real};
 use crate::sys::{self, call};
 use crate::unmodelled::note_name;
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
+use core::sync::atomic::Ordering::Relaxed;
 
 /// Kinds of file systems whose files say how the system is at this moment.
 const PROC: c_long = 0x9fa0;
@@ -40,11 +42,14 @@ unsafe extern "C" fn open_at(directory: c_int, path: *const c_char, flags: c_int
 pub unsafe fn raw_open(directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> isize {
     // SAFETY: what the program asks for.
     unsafe {
+        let mut room = [0; 256];
+        let real = real_path(path, &mut room);
+        if let Some(output) = output_at(directory, real, flags) {
+            return copy_output(output, flags);
+        }
         if flags & libc::O_ACCMODE != libc::O_RDONLY && !path.is_null() {
             kernel::look_at_opening(CStr::from_ptr(path).to_bytes());
         }
-        let mut room = [0; 256];
-        let real = real_path(path, &mut room);
         let fd = match fifo_at(directory, real, flags) {
             Some(status) => fifo::open(directory, real, flags, &status, files::path_key(directory, real)),
             None => files::open(directory, real, flags, mode),
@@ -58,6 +63,44 @@ pub unsafe fn raw_open(directory: c_int, path: *const c_char, flags: c_int, mode
         }
         fd
     }
+}
+
+/// The descriptor of standard output or standard error that a path leads to (`/dev/stdout`), if it is to be written there.
+unsafe fn output_at(directory: c_int, path: *const c_char, flags: c_int) -> Option<c_int> {
+    if flags & libc::O_ACCMODE == libc::O_RDONLY || path.is_null() || flags & (libc::O_PATH | libc::O_NOFOLLOW) != 0 {
+        return None;
+    }
+    // SAFETY: the program's path; zeroes are valid, and the kernel fills them in.
+    unsafe {
+        let text = CStr::from_ptr(path).to_bytes();
+        if !text.starts_with(b"/dev/") && !text.starts_with(b"/proc/") {
+            return None;
+        }
+        let identity = |at: c_int, path: *const c_char, flags: c_int| {
+            let mut status: libc::stat = core::mem::zeroed();
+            let result = call!(libc::SYS_newfstatat, at, path, &raw mut status, flags);
+            // What the launcher gives the program has no name.
+            let is_one = result == 0 && status.st_mode & libc::S_IFMT == libc::S_IFREG && status.st_nlink == 0;
+            is_one.then_some((status.st_dev, status.st_ino))
+        };
+        let open = |fd: c_int| identity(fd, c"".as_ptr(), libc::AT_EMPTY_PATH);
+        let wanted = identity(directory, path, 0)?;
+        [1, 2].into_iter().find(|fd| open(inherited::standard(*fd as usize)) == Some(wanted))
+    }
+}
+
+/// Opens standard output or standard error again: a copy, because nothing is written over there.
+unsafe fn copy_output(output: c_int, flags: c_int) -> isize {
+    let command = if flags & libc::O_CLOEXEC != 0 { libc::F_DUPFD_CLOEXEC } else { libc::F_DUPFD };
+    files::take_number();
+    // SAFETY: copies a descriptor of our own into the program's reach.
+    let fd = unsafe { call!(sys::SYS_fcntl, inherited::standard(output as usize), command, 0) };
+    note_descriptor(fd as c_int);
+    files::opened(fd as c_int);
+    if fd >= 0 && control().compare_output.load(Relaxed) != 0 {
+        insert(fd as c_int, Entry::new(Kind::Output(output as usize - 1)));
+    }
+    fd
 }
 
 /// What is known of the FIFO at a path, if there is one that only threads of the program open.

@@ -5,6 +5,7 @@
 //! its bits, and then makes the system call, which does not block any more. Files, terminals and everything that is connected to other
 //! processes go straight through. Reads and writes inside the C library (`fgets`, `printf`) are not seen.
 
+mod elsewhere;
 mod endpoints;
 mod fifo;
 mod files;
@@ -33,6 +34,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{EAGAIN, pollfd};
 use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
 
+pub use elsewhere::look_outside;
 pub use endpoints::raw_close;
 pub use files::raw_open;
 pub use ports::stand_in;
@@ -141,6 +143,10 @@ struct Descriptors {
     fifos: Vec<((u64, u64), usize)>,
     /// A child process has everything too.
     shared: bool,
+    /// Threads that wait for other processes.
+    waiters: Vec<elsewhere::Waiter>,
+    /// A socket has an owner, who would get signals.
+    owned: bool,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.
@@ -169,7 +175,8 @@ pub fn begin() {
     d.sets.clear();
     d.outsides.clear();
     d.fifos.clear();
-    d.shared = false;
+    (d.shared, d.owned) = (false, false);
+    d.waiters.clear();
     (d.addresses, d.datagrams, d.outside, d.sent) = (None, None, None, 0);
     if control().compare_output.load(Relaxed) != 0 {
         d.entries.resize(3, None);
@@ -191,6 +198,11 @@ pub fn is_frozen(fd: c_int) -> bool {
         unmodelled::note_if_shared(Unmodelled::KernelFiles);
     }
     true
+}
+
+/// The object of a descriptor and of what it is connected with.
+pub fn object(fd: c_int) -> Option<ObjectId> {
+    entry(fd)?.group.map(object_of)
 }
 
 /// Whether a descriptor is one on which threads may wait for each other.
@@ -225,8 +237,14 @@ fn insert(fd: c_int, entry: Entry) {
 
 /// Forgets a descriptor that was closed.
 fn remove(fd: c_int) {
-    let Some(entry) = entry(fd) else { return };
     let d = descriptors();
+    let Some(entry) = entry(fd) else {
+        if d.shared {
+            // Threads may still wait for what it was before.
+            d.groups.iter_mut().flat_map(|g| &mut g.ends).for_each(|fds| fds.retain(|f| *f != fd));
+        }
+        return;
+    };
     d.entries[fd as usize] = None;
     if let Some(group) = entry.group.and_then(|g| d.groups.get_mut(g)) {
         group.ends[entry.end].retain(|f| *f != fd);
@@ -314,9 +332,14 @@ fn word(number: usize) -> u64 {
 
 /// Whether something is ready that the model does not know of: the program has used a descriptor behind our back, by stdio.
 pub fn is_behind() -> bool {
+    (0..descriptors().groups.len()).any(is_group_behind)
+}
+
+/// Whether a group is ready for something that the model does not know of.
+fn is_group_behind(group: usize) -> bool {
     /// Bits above say who has opened a FIFO.
     const READY: u64 = (1 << (WIDTH * MOST_ENDS)) - 1;
-    (0..descriptors().groups.len()).any(|group| word(group) & READY & !engine().arbiter.value(object_of(group)) != 0)
+    word(group) & READY & !engine().arbiter.value(object_of(group)) != 0
 }
 
 /// Tells the model what a group is ready for, after a step that may have changed anything.
@@ -357,8 +380,18 @@ fn stall(entry: &Entry, bits: u64) {
     }
 }
 
+/// The kind of file behind a descriptor, as the kernel tells it; zero for events and the like. An ordinary file if it is not open.
+fn file_kind(fd: c_int) -> u32 {
+    // SAFETY: zeroes, and a structure of our own.
+    unsafe {
+        let mut state: libc::stat = core::mem::zeroed();
+        if call!(libc::SYS_fstat, fd, &raw mut state) == 0 { state.st_mode & libc::S_IFMT } else { libc::S_IFREG }
+    }
+}
+
 /// Whether calls on a descriptor do not wait.
 fn is_nonblocking(fd: c_int) -> bool {
+    crate::files::use_flags(fd);
     // SAFETY: asks for flags.
     unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFL) & libc::O_NONBLOCK as isize != 0 }
 }

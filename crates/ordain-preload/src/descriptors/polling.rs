@@ -6,7 +6,8 @@
 //! word of the set says whether it has something to tell.
 
 use super::{
-    Entry, HUP, IN, Kind, WIDTH, bits, descriptors, entry, fail, insert, object_of, outside, pins, tell, timers,
+    Entry, HUP, IN, Kind, WIDTH, bits, descriptors, elsewhere, entry, fail, insert, object_of, outside, pins, tell,
+    timers,
 };
 use crate::context::interpose;
 use crate::engine::{self, engine, step};
@@ -24,10 +25,10 @@ use ordain_wire::Event;
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
-/// More rounds than this without an answer are a fault of the model.
 /// How long to wait for something from outside, in milliseconds, if threads of the program may do something, and if not.
 const SHORT: c_int = 10;
 const LONG: c_int = 500;
+/// More rounds than this without an answer are a fault of the model.
 const MOST_ROUNDS: usize = 10_000;
 
 interpose! {
@@ -181,6 +182,8 @@ struct Gathered {
     /// There are descriptors that the model knows, and that it does not know.
     known: bool,
     unknown: bool,
+    /// Those that it does not know.
+    others: Vec<elsewhere::Wanted>,
 }
 
 impl Gathered {
@@ -212,7 +215,10 @@ impl Gathered {
                 }
             }
             Some(Entry { kind: Kind::Outside(_), .. }) => self.outside.push((fd, events)),
-            _ => self.unknown = true,
+            _ => {
+                self.unknown = true;
+                self.others.push((fd, events));
+            }
         }
     }
 
@@ -259,10 +265,19 @@ fn wait_until(
     for _ in 0..MOST_ROUNDS {
         let mut gathered = Gathered::default();
         gather(&mut gathered);
+        // Other processes may make ready what the model does not know.
+        let unknown = core::mem::take(&mut gathered.others);
+        let mixed = gathered.known && !unknown.is_empty() && timeout != Some(0);
+        if mixed && descriptors().shared && timeout.is_none() {
+            elsewhere::give_time(&unknown);
+        }
         let now = time::now();
         let over = timeout == Some(0) || end.is_some_and(|e| e <= now);
         let mut came: Vec<(c_int, i16)> = Vec::new();
         if !gathered.outside.is_empty() {
+            if !gathered.known && gathered.unknown && !over {
+                return isize::MIN;
+            }
             let left = end.map_or(-1, |e| e.saturating_sub(now).div_ceil(MILLISECOND).min(c_int::MAX as u64) as c_int);
             let patience = match () {
                 () if over => 0,
@@ -313,7 +328,11 @@ fn wait_until(
         if !gathered.known && !tries && gathered.unknown {
             return isize::MIN;
         }
-        let outcome = match engine::wait(Operation::Poll { set: set_of(&gathered.members), wait }, false) {
+        let waiter = (mixed && !tries).then(|| elsewhere::begin(&unknown));
+        waiter.into_iter().for_each(|object| gathered.add(object, 1));
+        let waited = engine::wait(Operation::Poll { set: set_of(&gathered.members), wait }, false);
+        waiter.into_iter().for_each(elsewhere::end);
+        let outcome = match waited {
             Ok(outcome) => outcome,
             Err(error) => return -(error as isize),
         };
@@ -387,6 +406,12 @@ pub(super) fn poll_with(fds: &mut [pollfd], timeout: Option<u64>) -> isize {
         return answer;
     }
     let milliseconds = timeout.map_or(-1, |t| t.div_ceil(MILLISECOND) as i64);
+    if timeout.is_none()
+        && descriptors().shared
+        && let Err(error) = elsewhere::await_any(&list)
+    {
+        return -(error as isize);
+    }
     // SAFETY: the program's list, of descriptors that are not ours.
     unsafe { call!(libc::SYS_poll, fds.as_mut_ptr(), fds.len(), milliseconds) }
 }
@@ -567,7 +592,16 @@ fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64
     let direct =
         |milliseconds: i64| unsafe { call!(libc::SYS_epoll_wait, pins::reached(set).0, out, most, milliseconds) };
     let real = timeout.map_or(-1, |t| t.div_ceil(MILLISECOND) as i64);
-    let Some(number) = number_of(set) else { return direct(real) };
+    let wait_directly = || {
+        if timeout.is_none()
+            && descriptors().shared
+            && let Err(error) = elsewhere::await_any(&[(set, libc::POLLIN)])
+        {
+            return -(error as isize);
+        }
+        direct(real)
+    };
+    let Some(number) = number_of(set) else { return wait_directly() };
     if most <= 0 {
         return -(EINVAL as isize);
     }
@@ -604,7 +638,7 @@ fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64
     };
     let peek = || super::ask(pins::reached(set).0, libc::POLLIN, 0) != 0;
     let answer = pins::held(&[set], || wait_until(timeout, |g| g.add_epoll(number, true), peek, ask));
-    if answer == isize::MIN { direct(real) } else { answer }
+    if answer == isize::MIN { wait_directly() } else { answer }
 }
 
 unsafe extern "C" fn wait_for(set: c_int, out: *mut epoll_event, most: c_int, timeout: c_int) -> c_int {

@@ -163,6 +163,7 @@ pub(super) fn note_own(fd: c_int) {
 
 /// Makes a system call that fills in an address, and shows the program another.
 unsafe fn fill(number: i64, fd: c_int, at: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    super::sockets::look_at_address(fd);
     // SAFETY: the program's arguments.
     unsafe {
         let room = if length.is_null() { 0 } else { *length };

@@ -9,7 +9,7 @@ use super::{
     entry_mut, fail, insert, is_nonblocking, new_group, object_of, pins, ports, refresh, transfer,
 };
 use crate::context::interpose;
-use crate::engine::{self, step};
+use crate::engine;
 use crate::files;
 use crate::objects;
 use crate::process::note_descriptor;
@@ -20,7 +20,7 @@ use libc::{
     AF_INET, AF_INET6, AF_UNIX, EADDRINUSE, EAGAIN, ECONNREFUSED, EINPROGRESS, SOCK_STREAM, SOL_SOCKET, sockaddr,
     socklen_t, timeval,
 };
-use ordain_model::{MemoryOrder, ObjectId, ObjectKind, Operation};
+use ordain_model::{Member, ObjectId, ObjectKind};
 
 interpose! {
     socket => make;
@@ -40,6 +40,28 @@ fn addresses() -> ObjectId {
     let object = objects::find(ADDRESSES, ObjectKind::Descriptor, 0);
     descriptors().addresses = Some(object);
     object
+}
+
+/// Orders changing the address of a socket, or what it does there. A path that is bound depends on the mask of new files.
+fn change_address(fd: c_int) {
+    files::order_opening_with(fd, true, |add| {
+        add(addresses(), Member::WRITE);
+        add(files::mask(), Member::READ);
+        if let Some(group) = entry(fd).and_then(|e| e.group) {
+            add(object_of(group), Member::WRITE | Member::TELL);
+        }
+    });
+}
+
+/// Orders asking for the address of a socket. Connecting it is a step on who listens.
+pub(super) fn look_at_address(fd: c_int) {
+    files::order_opening_with(fd, false, |add| match entry(fd) {
+        Some(Entry { group: Some(group), .. }) => add(object_of(group), Member::READ),
+        Some(Entry { kind: Kind::Socket, .. }) => {
+            descriptors().groups.iter().filter(|g| g.listens).for_each(|g| add(g.object, Member::READ));
+        }
+        _ => {}
+    });
 }
 
 /// The group of all sockets for datagrams.
@@ -123,7 +145,7 @@ unsafe extern "C" fn give_address(fd: c_int, address: *const sockaddr, length: s
         // SAFETY: what the program asks for.
         return c_result(unsafe { call!(libc::SYS_bind, fd, address, length) }) as c_int;
     }
-    change(addresses());
+    change_address(fd);
     // SAFETY: what the program asks for.
     unsafe {
         let mut wanted = ports::real(fd, address, length);
@@ -165,9 +187,7 @@ unsafe fn is_left_over(fd: c_int, address: &[u8]) -> bool {
 }
 
 unsafe extern "C" fn begin_listening(fd: c_int, backlog: c_int) -> c_int {
-    if entry(fd).is_some_and(|e| e.kind == Kind::Socket && e.group.is_none()) {
-        change(addresses());
-    }
+    change_address(fd);
     // SAFETY: what the program asks for.
     let result = unsafe { call!(libc::SYS_listen, fd, backlog) };
     match entry(fd) {
@@ -201,7 +221,7 @@ unsafe extern "C" fn connect_to(fd: c_int, address: *const sockaddr, length: soc
             c_result(result) as c_int
         };
         let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket && e.group.is_none()) else { return direct() };
-        step(Operation::Load { cell: addresses(), order: MemoryOrder::SeqCst });
+        files::order_opening_with(fd, true, |add| add(addresses(), Member::READ));
         let listens =
             |g: &super::Group| g.listens && g.ends.iter().any(|e| !e.is_empty()) && reaches(wanted.bytes(), &g.address);
         let Some(listener) = descriptors().groups.iter().position(listens) else {
@@ -302,6 +322,8 @@ unsafe extern "C" fn set_option(
     value: *const c_void,
     length: socklen_t,
 ) -> c_int {
+    // What both ends have, such as room for data, may change what they are ready for.
+    files::order_call(libc::SYS_setsockopt, [fd as usize, 0, 0, 0, 0, 0]);
     // SAFETY: what the program asks for.
     unsafe {
         let result = call!(libc::SYS_setsockopt, fd, level, option, value, length);

@@ -80,6 +80,7 @@ unsafe extern "C" fn set(fd: c_int, flags: c_int, new: *const itimerspec, old: *
 
 unsafe extern "C" fn get(fd: c_int, out: *mut itimerspec) -> c_int {
     let Some(group) = group_of(fd) else { return fail(if entry(fd).is_some() { EINVAL } else { EBADF }) };
+    files::order_opening_with(fd, false, |add| add(object_of(group), ordain_model::Member::READ));
     // SAFETY: the program wants to know.
     unsafe { *out = value(descriptors().groups[group].timer) };
     0

@@ -1,10 +1,11 @@
 //! Reading and writing.
 
 use super::{
-    Entry, HUP, IN, Kind, OUT, WIDTH, await_end, change, entry, insert, is_nonblocking, object_of, outside, pins,
-    ports, refresh, refresh_after, settle, stall, timers,
+    Entry, HUP, IN, Kind, OUT, WIDTH, await_end, change, elsewhere, entry, insert, is_nonblocking, object_of, outside,
+    pins, ports, refresh, refresh_after, settle, stall, timers,
 };
 use crate::context::interpose;
+use crate::engine;
 use crate::files;
 use crate::random;
 use crate::real::c_result;
@@ -39,10 +40,12 @@ fn is_still(now: Option<Entry>, known: &Entry) -> bool {
 /// Makes a call on a descriptor, again as long as that was changed by other threads before the call could be made.
 fn settled(fd: c_int, mut call: impl FnMut() -> isize) -> isize {
     loop {
+        files::look_at_numbers();
         let result = pins::held(&[fd], &mut call);
         if result != MOVED {
             return result;
         }
+        files::learn_that_numbers_matter();
     }
 }
 
@@ -185,10 +188,13 @@ unsafe fn give_now(fd: c_int, known: &Entry, message: &msghdr, flags: c_int) -> 
     }
 }
 
-/// What a system call for writing has returned, after the signal that comes with a broken pipe.
+/// What a system call for writing has returned, after the signal that comes with a broken pipe or a file that grows too large.
 fn broken(result: isize, flags: c_int) -> isize {
     if result == -(EPIPE as isize) && flags & MSG_NOSIGNAL == 0 {
         signals::break_pipe();
+    }
+    if result == -(libc::EFBIG as isize) {
+        signals::exceed_size();
     }
     result
 }
@@ -229,6 +235,9 @@ unsafe fn read_pieces(fd: c_int, pieces: *mut iovec, count: usize) -> isize {
             }
             _ => {
                 files::order_file(fd, Some(Member::WRITE), Some(Member::READ), false);
+                if let Err(error) = elsewhere::await_one(fd, libc::POLLIN) {
+                    return -(error as isize);
+                }
                 call!(libc::SYS_readv, fd, pieces, count)
             }
         }
@@ -262,6 +271,9 @@ unsafe fn write_pieces(fd: c_int, pieces: *const iovec, count: usize) -> isize {
             }
             _ => {
                 files::order_file(fd, Some(Member::WRITE), Some(Member::WRITE), false);
+                if let Err(error) = elsewhere::await_one(fd, libc::POLLOUT) {
+                    return -(error as isize);
+                }
                 broken(call!(libc::SYS_writev, fd, pieces, count), 0)
             }
         }
@@ -272,14 +284,19 @@ unsafe fn write_pieces(fd: c_int, pieces: *const iovec, count: usize) -> isize {
 pub unsafe fn raw_read(fd: c_int, room: *mut c_void, length: usize) -> isize {
     // SAFETY: the program's memory.
     unsafe {
-        if entry(fd).is_none() {
-            files::order_file(fd, Some(Member::WRITE), Some(Member::READ), false);
-        }
-        if entry(fd).is_none() {
-            return call!(sys::SYS_read, fd, room, length);
-        }
         let mut piece = iovec { iov_base: room, iov_len: length };
-        settled(fd, || read_pieces(fd, &mut piece, 1))
+        settled(fd, || {
+            if entry(fd).is_none() {
+                files::order_file(fd, Some(Member::WRITE), Some(Member::READ), false);
+            }
+            match entry(fd) {
+                None => match if length == 0 { Ok(()) } else { elsewhere::await_one(fd, libc::POLLIN) } {
+                    Ok(()) => call!(sys::SYS_read, fd, room, length),
+                    Err(error) => -(error as isize),
+                },
+                Some(_) => read_pieces(fd, &mut piece, 1),
+            }
+        })
     }
 }
 
@@ -308,14 +325,38 @@ pub unsafe fn raw_read_many(fd: c_int, pieces: *mut iovec, count: usize) -> isiz
 pub unsafe fn raw_write(fd: c_int, bytes: *const c_void, length: usize) -> isize {
     // SAFETY: the program's memory.
     unsafe {
-        if entry(fd).is_none() {
-            files::order_file(fd, Some(Member::WRITE), Some(Member::WRITE), false);
-        }
-        if entry(fd).is_none() {
-            return broken(call!(libc::SYS_write, fd, bytes, length), 0);
-        }
         let piece = iovec { iov_base: bytes as *mut c_void, iov_len: length };
-        settled(fd, || write_pieces(fd, &piece, 1))
+        settled(fd, || {
+            if entry(fd).is_none() {
+                files::order_file(fd, Some(Member::WRITE), Some(Member::WRITE), false);
+            }
+            match entry(fd) {
+                None => broken(write_elsewhere(fd, bytes, length), 0),
+                Some(_) => write_pieces(fd, &piece, 1),
+            }
+        })
+    }
+}
+
+/// Writes to what other processes may have: no more at a time than there is room for, so that other threads can go on meanwhile.
+unsafe fn write_elsewhere(fd: c_int, bytes: *const c_void, length: usize) -> isize {
+    let in_pieces = elsewhere::may_wait(fd) && super::file_kind(fd) == libc::S_IFIFO;
+    let mut done = 0;
+    loop {
+        let piece = if in_pieces { (length - done).min(PIPE_BUF) } else { length };
+        let waited = if length == 0 { Ok(()) } else { elsewhere::await_one(fd, libc::POLLOUT) };
+        let result = match waited {
+            Err(error) => -(error as isize),
+            // SAFETY: the program's memory.
+            Ok(()) => unsafe { call!(libc::SYS_write, fd, (bytes as *const u8).add(done), piece) },
+        };
+        if result < 0 {
+            return if done > 0 { done as isize } else { result };
+        }
+        done += result as usize;
+        if done >= length || result as usize != piece {
+            return done as isize;
+        }
     }
 }
 
@@ -371,6 +412,12 @@ unsafe fn receive_pieces(fd: c_int, message: &mut msghdr, flags: c_int) -> isize
         };
     }
     let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket) else {
+        if flags & MSG_DONTWAIT == 0
+            && entry(fd).is_none()
+            && let Err(error) = elsewhere::await_one(fd, libc::POLLIN)
+        {
+            return -(error as isize);
+        }
         // SAFETY: what the program asks for.
         return unsafe { call!(libc::SYS_recvmsg, fd, message as *mut msghdr, flags) };
     };
@@ -473,6 +520,11 @@ unsafe fn adopt_received(message: &msghdr) {
 }
 
 unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
+    if flags & libc::MSG_OOB != 0 && super::descriptors().owned {
+        engine::refuse(format_args!(
+            "the program sends data out of band to a socket with an owner, who would get a signal (SIGURG), which is not modelled"
+        ));
+    }
     // SAFETY: the program's memory.
     unsafe {
         let to = ports::real(fd, message.msg_name as *const sockaddr, message.msg_namelen);
@@ -487,7 +539,13 @@ unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
                 let pieces = core::slice::from_raw_parts(message.msg_iov, message.msg_iovlen);
                 broken(outside::write(fd, number, pieces, send), flags)
             }
-            _ => broken(send(), flags),
+            other => {
+                let waits = other.is_none() && flags & MSG_DONTWAIT == 0;
+                match if waits { elsewhere::await_one(fd, libc::POLLOUT) } else { Ok(()) } {
+                    Ok(()) => broken(send(), flags),
+                    Err(error) => -(error as isize),
+                }
+            }
         });
         if to.port().is_some() {
             ports::note_own(fd);

@@ -2,10 +2,12 @@
 
 use super::names::{self, add_path};
 use super::paths::{self, Place};
+use super::state::add_mask;
 use super::{Touched, files, locks, messages, numbers, order, tree, turn_version};
 use crate::descriptors;
 use crate::engine::engine;
 use crate::kernel;
+use crate::signals;
 use crate::sys::{call, syscall6};
 use crate::unmodelled::{self, Unmodelled};
 use core::ffi::{c_char, c_int, c_void};
@@ -82,6 +84,10 @@ fn is_on_files(number: i64) -> bool {
             | libc::SYS_lchown
             | libc::SYS_fchownat
             | libc::SYS_utimensat
+            | libc::SYS_utime
+            | libc::SYS_utimes
+            | libc::SYS_futimesat
+            | libc::SYS_setxattr..=libc::SYS_fremovexattr
             | libc::SYS_truncate
             | libc::SYS_ftruncate
             | libc::SYS_fallocate
@@ -121,10 +127,11 @@ pub unsafe fn system_call(number: i64, arguments: [usize; 6]) -> isize {
             libc::SYS_writev => descriptors::raw_write_many(a as c_int, b as *const libc::iovec, c),
             _ if messages::is_one(number) => messages::system_call(number, arguments),
             _ => {
-                if by_descriptor(number, arguments) {
-                    return plain();
+                let result = if by_descriptor(number, arguments) { plain() } else { by_path(number, arguments, plain) };
+                if result == -(libc::EFBIG as isize) {
+                    signals::exceed_size();
                 }
-                by_path(number, arguments, plain)
+                result
             }
         }
     }
@@ -145,6 +152,8 @@ fn by_descriptor(number: i64, [a, b, c, ..]: [usize; 6]) -> bool {
             numbers::order_file(fd, Some(WRITE), end.then_some(READ), false);
         }
         libc::SYS_fstat => numbers::order_file(fd, None, Some(READ), true),
+        libc::SYS_fgetxattr | libc::SYS_flistxattr => numbers::order_file(fd, None, Some(READ), true),
+        libc::SYS_fsetxattr | libc::SYS_fremovexattr => numbers::order_file(fd, None, Some(WRITE), false),
         libc::SYS_ftruncate | libc::SYS_fallocate | libc::SYS_fchmod | libc::SYS_fchown => {
             numbers::order_file(fd, None, Some(WRITE), false);
         }
@@ -200,6 +209,17 @@ unsafe fn by_path(number: i64, [a, b, c, d, e, _]: [usize; 6], plain: impl FnOnc
             libc::SYS_faccessat2 => look(a as c_int, path(b), !flag(d, AT_SYMLINK_NOFOLLOW), plain),
             libc::SYS_readlinkat => look(a as c_int, path(b), false, plain),
             libc::SYS_chmod | libc::SYS_chown | libc::SYS_truncate => change(AT_FDCWD, path(a), true, plain),
+            libc::SYS_utime | libc::SYS_utimes | libc::SYS_setxattr | libc::SYS_removexattr => {
+                change(AT_FDCWD, path(a), true, plain)
+            }
+            libc::SYS_lsetxattr | libc::SYS_lremovexattr => change(AT_FDCWD, path(a), false, plain),
+            libc::SYS_getxattr | libc::SYS_listxattr => look(AT_FDCWD, path(a), true, plain),
+            libc::SYS_lgetxattr | libc::SYS_llistxattr => look(AT_FDCWD, path(a), false, plain),
+            libc::SYS_futimesat if b == 0 => {
+                numbers::order_file(a as c_int, None, Some(WRITE), false);
+                plain()
+            }
+            libc::SYS_futimesat => change(a as c_int, path(b), true, plain),
             libc::SYS_lchown => change(AT_FDCWD, path(a), false, plain),
             libc::SYS_fchmodat => change(a as c_int, path(b), true, plain),
             libc::SYS_utimensat if b == 0 => {
@@ -330,6 +350,8 @@ unsafe fn make(at: c_int, path: *const c_char, made: Made, plain: impl FnOnce() 
             add_path(touched, at, path, false, MAKE_NEW);
             if made == Made::Link {
                 touched.add(tree(), WRITE);
+            } else {
+                add_mask(touched);
             }
         });
         let place = paths::place(at, path, false);
@@ -408,6 +430,9 @@ pub unsafe fn open_with(at: c_int, path: *const c_char, flags: c_int, plain: imp
         order(|touched| {
             add_path(touched, at, path, follows, how);
             numbers::add_table(touched);
+            if flags & O_CREAT != 0 || temporary {
+                add_mask(touched);
+            }
         });
         let place = if flags & O_CREAT != 0 { place(at, path, follows) } else { None };
         let free = place.as_ref().is_some_and(|p| names::is_free(&p.path()));

@@ -37,6 +37,8 @@ pub(super) fn is_one(number: i64) -> bool {
             | libc::SYS_msgctl
             | libc::SYS_shmget
             | libc::SYS_shmat
+            | libc::SYS_shmdt
+            | libc::SYS_shmctl
             | libc::SYS_mq_open
             | libc::SYS_mq_unlink
             | libc::SYS_mq_timedsend
@@ -176,6 +178,7 @@ pub(super) unsafe fn system_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) ->
             }
             libc::SYS_shmat => {
                 unmodelled::note_if_shared(Unmodelled::SharedMemory);
+                order(object(NAMES, || 0));
                 kernel::make(number, [a, b, c, d, e, f])
             }
             _ => {

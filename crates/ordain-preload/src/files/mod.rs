@@ -13,6 +13,7 @@ mod messages;
 mod names;
 mod numbers;
 mod paths;
+mod state;
 
 use crate::engine::{engine, step};
 use crate::objects;
@@ -22,7 +23,14 @@ use alloc::vec::Vec;
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome};
 
 pub use calls::{is_followed, lock, open, path_key, system_call};
-pub use numbers::{before_close, closed, copied, opened, order_file, order_use, stable_key, take_number};
+pub use numbers::{
+    before_close, closed, copied, learn_that_numbers_matter, look_at_numbers, number_object, opened, order_file,
+    order_use, stable_key, take_number, take_number_of,
+};
+pub use state::{
+    after_call, is_shared, mask, order_attributes, order_call, order_command, order_opening_with, order_state,
+    refuse_command, use_flags,
+};
 
 /// Everything about files; nothing of it survives an execution.
 #[derive(Default)]
@@ -57,6 +65,7 @@ fn files() -> &'static mut Files {
 pub fn prepare() {
     // SAFETY: only the carrier comes here.
     unsafe { FILES = Box::into_raw(Box::default()) };
+    state::prepare();
 }
 
 /// Begins an execution: no file was touched.

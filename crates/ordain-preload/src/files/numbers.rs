@@ -16,6 +16,7 @@ use ordain_wire::{Event, SHARED_FD};
 
 const NUMBER: u64 = 0x6e75_6d62;
 const TABLE: u64 = 0x7461_626c;
+const STANDARD: u64 = 0x7374_616e;
 /// What the search learns when a closed number is used.
 const NUMBERS_MATTER: Site = Site(u64::MAX - 1);
 
@@ -48,6 +49,11 @@ fn number(fd: c_int) -> Number {
     })
 }
 
+/// The object of a descriptor.
+pub fn number_object(fd: c_int) -> ObjectId {
+    number(fd).object
+}
+
 /// A number for a descriptor that does not depend on which number it got.
 pub fn stable_key(fd: c_int) -> u64 {
     engine().arbiter.names().stable_key(number(fd).object)
@@ -58,23 +64,34 @@ fn is_open(fd: c_int) -> bool {
     unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFD) >= 0 }
 }
 
+fn matter() -> bool {
+    engine().arbiter.long_loops().contains(&NUMBERS_MATTER)
+}
+
 /// Adds the table of all numbers: written only if numbers matter.
 pub(super) fn add_table(touched: &mut Touched) {
-    let matter = engine().arbiter.long_loops().contains(&NUMBERS_MATTER);
-    touched.add(object(TABLE, || 0), if matter { Member::WRITE } else { Member::READ });
+    touched.add(object(TABLE, || 0), if matter() { Member::WRITE } else { Member::READ });
 }
 
 /// Adds the use of a number. A closed one depends on who opens something next.
 fn add_use(touched: &mut Touched, fd: c_int) {
     touched.add(number(fd).object, Member::READ);
-    if !is_open(fd) {
-        add_table(touched);
+    if matter() || !is_open(fd) {
+        touched.add(object(TABLE, || 0), Member::READ);
     }
 }
 
-/// A closed number is used: which number a thread gets matters.
-fn learn_if_closed(fd: c_int) {
-    if (0..SHARED_FD).contains(&fd) && !is_open(fd) && !engine().is_alone() {
+/// Orders looking at what a number leads to, if numbers matter. What a thread announces next depends on that, and what it announces must
+/// follow from what happened before its steps, not from who happened to be first.
+pub fn look_at_numbers() {
+    if matter() {
+        order(|touched| touched.add(object(TABLE, || 0), Member::READ));
+    }
+}
+
+/// A closed number is used, or one that leads to something else meanwhile: which number a thread gets matters.
+pub fn learn_that_numbers_matter() {
+    if !engine().is_alone() {
         let e = engine();
         e.log(&Event::Lesson { lesson: NUMBERS_MATTER.0 });
         e.arbiter.learn(NUMBERS_MATTER);
@@ -87,13 +104,53 @@ pub fn order_use(fd: c_int) {
     learn_if_closed(fd);
 }
 
+pub(super) fn learn_if_closed(fd: c_int) {
+    if (0..SHARED_FD).contains(&fd) && !is_open(fd) {
+        learn_that_numbers_matter();
+    }
+}
+
 /// A descriptor is about to be made, which takes the lowest number that is free.
 pub fn take_number() {
     order(add_table);
 }
 
+/// A copy of a descriptor is about to be made, which takes the lowest number that is free.
+pub fn take_number_of(fd: c_int) {
+    order(|touched| {
+        add_use(touched, fd);
+        add_table(touched);
+    });
+    learn_if_closed(fd);
+}
+
+/// Adds the table of all numbers, written: what the next one gets, and whether there is one, is changed.
+pub(super) fn add_whole_table(touched: &mut Touched) {
+    touched.add(object(TABLE, || 0), Member::WRITE);
+}
+
+/// Adds the descriptor itself, without what it is of.
+pub(super) fn add_number(touched: &mut Touched, fd: c_int, how: u64) {
+    add_use(touched, fd);
+    touched.add(number(fd).object, how);
+}
+
+/// The object of what belongs to an opening. The standard ones may be one.
+fn opening(fd: c_int) -> ObjectId {
+    let description = number(fd).description;
+    let is_standard = (0..3).any(|fd| known(fd).is_some_and(|n| n.description == description));
+    if is_standard { object(STANDARD, || 0) } else { description }
+}
+
+/// Adds the use of a descriptor, and what belongs to its opening.
+pub(super) fn add_opening(touched: &mut Touched, fd: c_int, how: u64) {
+    add_use(touched, fd);
+    touched.add(opening(fd), how);
+}
+
 /// Orders closing a number together with what else is known of it; `others` says what that touches.
 pub fn before_close(fd: c_int, mut others: impl FnMut(&mut dyn FnMut(ObjectId, u64))) {
+    look_at_numbers();
     order(|touched| {
         touched.add(number(fd).object, Member::WRITE);
         add_table(touched);
@@ -200,6 +257,7 @@ pub fn order_file(fd: c_int, position: Option<u64>, contents: Option<u64>, looks
     if matches!(fd, 1 | 2) && !files().redirected || descriptors::is_frozen(fd) {
         return;
     }
+    look_at_numbers();
     order(|touched| {
         touched.looks = looks;
         add_file(touched, fd, position, contents);

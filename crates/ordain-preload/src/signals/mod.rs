@@ -180,6 +180,9 @@ pub fn prepare() {
     // The runtime's own, from before the program was under control.
     s.first_actions[libc::SIGSYS as usize] = Action::DEFAULT;
     set_kernel(libc::SIGPIPE, SIG_IGN);
+    // It comes with a call that fails, and is sent by the runtime then. The processor's time is used by the runtime, too.
+    set_kernel(libc::SIGXFSZ, SIG_IGN);
+    set_kernel(libc::SIGXCPU, SIG_IGN);
     s.senders = imports::any(&imports::SENDERS);
     s.children_send = imports::any(&[c"kill", c"killpg", c"sigqueue"]);
 }
@@ -509,5 +512,16 @@ pub fn break_pipe() {
     let me = engine().current;
     if !is_ignored(libc::SIGPIPE) {
         send(Signal::new(libc::SIGPIPE, calls::SI_KERNEL, 0), To::Thread(me));
+    }
+}
+
+/// A call of the running thread would make a file larger than the limit allows: it gets the signal, unless that is ignored. Files that
+/// are too large for their file system are an error alone.
+pub fn exceed_size() {
+    let mut limit = [0u64; 2];
+    // SAFETY: asks for a limit of this process.
+    unsafe { call!(libc::SYS_prlimit64, 0, libc::RLIMIT_FSIZE, 0, limit.as_mut_ptr()) };
+    if limit[0] != u64::MAX && !is_ignored(libc::SIGXFSZ) {
+        send(Signal::new(libc::SIGXFSZ, SI_USER, 0), To::Thread(engine().current));
     }
 }

@@ -123,7 +123,7 @@ unsafe extern "C" fn post(semaphore: *mut sem_t) -> c_int {
     // SAFETY: the program's semaphore.
     unsafe {
         let object = object(semaphore);
-        if step(Operation::Post { semaphore: object, count: 1 }) == Outcome::FAILED {
+        if step(Operation::Post { semaphore: object, count: 1, fails: true }) == Outcome::FAILED {
             return result(EOVERFLOW);
         }
         show(semaphore, object);

@@ -107,7 +107,7 @@ impl Semaphore {
     pub fn release(&self, n: usize) {
         if rt::active() {
             let count = u32::try_from(n).expect("ordain: a semaphore is released by less than 2^32");
-            rt::step(Operation::Post { semaphore: self.id(), count });
+            rt::step(Operation::Post { semaphore: self.id(), count, fails: false });
         }
         let mut count = self.count();
         *count = count.checked_add(n).expect("ordain: the count of a semaphore overflows");

@@ -1,0 +1,118 @@
+//! The watch: some executions in which the atomic instructions of the program are watched, before a verdict is told.
+//!
+//! Level sync does not see these instructions. Threads that use them on the same memory may come to an understanding by them that no
+//! schedule of visible calls tells about: then nothing is verified. Threads are known to follow each other if one made or joined the other;
+//! an order by locks may be another one in another schedule, and does not count.
+
+use super::Problem;
+use super::crosscheck::{CrossCheck, SEED};
+use super::run::Run;
+use crate::finding::{self, NativeWords};
+use crate::target::Native;
+use crate::watch::Sighting;
+use ordain_explore::strategy::Mixed;
+use ordain_explore::{Lowest, Plan, Summary, Target, prefix_of, search};
+use ordain_model::describe::Words as _;
+use ordain_model::{End, Site, ThreadId};
+use ordain_report::is_own;
+use ordain_wire::{Mode, Unmodelled};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Samples that are watched, beside the first execution.
+const SAMPLES: u64 = 4;
+/// No further sample is begun after this time.
+const TIME: Duration = Duration::from_millis(500);
+
+impl Run<'_> {
+    /// Watches some executions of a program about which everything else holds.
+    pub(super) fn watch(&mut self, total: &Summary) -> Result<CrossCheck, Problem> {
+        let begin = Instant::now();
+        let mut watched = self.native.watched()?;
+        watched.run(&mut Plan::new(&[], &mut Lowest));
+        if let Some(retracted) = self.look_at_watched(&mut watched)? {
+            return Ok(retracted);
+        }
+        let mut strategy = Mixed::new(self.check.seed ^ SEED);
+        let mut drawn = 0;
+        while drawn < SAMPLES && begin.elapsed() < TIME && self.native.unmodelled() == 0 {
+            drawn += 1;
+            search(&mut watched, &mut strategy, &mut |_: &mut Native, _| ControlFlow::Break(()));
+            if let Some(retracted) = self.look_at_watched(&mut watched)? {
+                return Ok(retracted);
+            }
+            if self.tell_progress(total) {
+                return Ok(CrossCheck::Unfinished);
+            }
+        }
+        Ok(CrossCheck::Held)
+    }
+
+    /// Looks at an execution that was watched; gives what the verdict comes to if it is not told.
+    fn look_at_watched(&mut self, watched: &mut Native) -> Result<Option<CrossCheck>, Problem> {
+        if watched.is_over() {
+            self.note_end();
+            return Ok(Some(CrossCheck::Unfinished));
+        }
+        let Sighting { shared, trouble } = watched.sighting();
+        let threads = watched.names().thread_count();
+        if let Some(pair) = shared.filter(|pair| pair.iter().all(|(thread, _)| (*thread as usize) < threads)) {
+            let words = NativeWords::new(watched);
+            let [first, second] =
+                pair.map(|(thread, places)| (watched.names().thread_name(ThreadId(thread)), place(&words, &places)));
+            self.native.note_unmodelled(Unmodelled::Atomics.bit());
+            self.atomics = Some(format!(
+                "threads {} and {} use atomic instructions on the same memory ({}, {}): level sync does not see their order, so nothing \
+                 is verified",
+                first.0, second.0, first.1, second.1
+            ));
+            return Ok(None);
+        }
+        if let Some(trouble) = trouble {
+            return Ok(self.note_unwatched(trouble));
+        }
+        if let Some(failure) = watched.failure() {
+            return Ok(self.note_unwatched(failure.to_string()));
+        }
+        if matches!(watched.execution().end, End::Diverged(_)) {
+            return Ok(self.note_unwatched("it does something else when it is watched".into()));
+        }
+        let Some(noticed) = finding::notice(watched, self.check.expected_status) else { return Ok(None) };
+        // The watch must not have caused it.
+        let mut fresh = self.native.fresh(Mode::Exec)?;
+        fresh.run(&mut Plan::follow(&prefix_of(watched.execution()), &mut Lowest));
+        let again = finding::notice(&fresh, self.check.expected_status);
+        if again.is_some_and(|again| again.is_like(&noticed)) {
+            self.keep(noticed)?;
+            let why = "a sampled schedule shows a finding that the search did not meet";
+            return Ok(Some(CrossCheck::Retracted(why.into())));
+        }
+        Ok(self.note_unwatched("it does something else when it is watched".into()))
+    }
+
+    /// The program could not be watched as a whole.
+    fn note_unwatched(&mut self, why: String) -> Option<CrossCheck> {
+        self.native.note_unmodelled(Unmodelled::Unwatched.bit());
+        self.atomics = Some(format!(
+            "whether threads use atomic instructions on the same memory could not be seen ({why}), so nothing is verified"
+        ));
+        None
+    }
+}
+
+/// The innermost place in the program's own sources among an instruction and the calls that led to it.
+fn place(words: &NativeWords<'_>, places: &[u64; 4]) -> String {
+    // A call returns to the address behind it.
+    let sites = places.iter().enumerate().map(|(i, at)| Site(at.wrapping_add(u64::from(i == 0))));
+    let mut located = sites.filter(|site| site.0 > 1).filter_map(|site| words.place(site));
+    let first = located.next();
+    let own = first.clone().into_iter().chain(located).find(|place| place.line > 0 && is_own(&place.file));
+    match own.or(first) {
+        Some(place) if place.line > 0 => {
+            let file = place.file.rsplit('/').next().unwrap_or(&place.file);
+            format!("{file}:{}", place.line)
+        }
+        Some(place) => place.file,
+        None => "unknown".into(),
+    }
+}
