@@ -51,10 +51,11 @@ pub(super) fn held<T>(fds: &[c_int], f: impl FnOnce() -> T) -> T {
 
 /// The running thread begins a call on a descriptor.
 fn hold(fd: c_int) {
-    if engine().is_alone() || entry(fd).is_none() {
+    if engine().is_alone() || fd < 0 {
         return;
     }
-    if matter() {
+    // Also if it is closed: a call that begins behind the closing could have begun before. The standard ones are for printing.
+    if matter() && (fd > 2 || entry(fd).is_some()) {
         files::order_use(fd);
     }
     let Some(entry) = entry(fd).filter(|e| e.group.is_some() || matches!(e.kind, Kind::Epoll(_))) else { return };
