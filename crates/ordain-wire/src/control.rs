@@ -312,6 +312,8 @@ pub struct Control {
     pub debugged: AtomicU32,
     /// A child process that waits for ever: its real number.
     pub stuck_child: AtomicI32,
+    /// Whether somebody passes on the signals that child processes send to the program in this execution.
+    pub relays: AtomicU32,
     /// How many signals child processes have sent to the program in this execution.
     pub sent_count: AtomicU32,
     /// The first of them.

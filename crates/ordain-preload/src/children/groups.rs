@@ -145,12 +145,15 @@ fn is_program(real: c_int) -> bool {
     handles::in_child() && handles::parent() == VIRTUAL_PROCESS && real as isize == unsafe { call!(libc::SYS_getppid) }
 }
 
-/// Sends a signal from a child to the program. Stopping it and letting it go on is the kernel's business.
+/// Sends a signal from a child to the program. Stopping it and letting it go on is the kernel's business, and so is a signal that the
+/// program does not expect.
 fn to_program(signal: c_int, code: c_int, value: usize) -> isize {
-    if matches!(signal, libc::SIGSTOP | libc::SIGCONT) {
+    signals::note_sent(signal);
+    let passes = signals::are_passed_on();
+    if !passes || matches!(signal, libc::SIGSTOP | libc::SIGCONT) {
         // SAFETY: what the child asks for; the process is the program.
         let result = unsafe { call!(libc::SYS_kill, real_process(VIRTUAL_PROCESS), signal) };
-        if signal == libc::SIGSTOP || result < 0 {
+        if !passes || signal == libc::SIGSTOP || result < 0 {
             return result;
         }
     }

@@ -7,11 +7,11 @@ use crate::descriptors;
 use crate::engine::{control, step};
 use crate::handles;
 use crate::sys::call;
-use crate::threads;
+use crate::threads::{self, State};
 use crate::unmodelled::{self, Unmodelled};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use libc::SIGCHLD;
+use libc::{SIGABRT, SIGBUS, SIGCHLD, SIGFPE, SIGILL, SIGPIPE, SIGSEGV, SIGSYS, SIGTRAP};
 use ordain_model::Operation;
 use ordain_wire::MOST_SENT;
 
@@ -32,6 +32,9 @@ pub(super) fn begin() {
     signals().children.clear();
     signals().passed = 0;
     // Not written without need: what is shared stays clean.
+    if control().relays.load(Relaxed) != 0 {
+        control().relays.store(0, Relaxed);
+    }
     if control().sent_count.load(Relaxed) != 0 {
         control().sent.iter().for_each(|sent| sent.number.store(0, Relaxed));
         control().sent_count.store(0, Relaxed);
@@ -46,7 +49,6 @@ pub fn send_from_child(number: c_int, code: c_int, value: usize) -> isize {
     if number == 0 {
         return 0;
     }
-    unmodelled::note(Unmodelled::ChildSignals);
     let place = control().sent_count.fetch_add(1, Relaxed) as usize;
     let Some(sent) = control().sent.get(place) else { return -libc::EAGAIN as isize };
     sent.code.store(code, Relaxed);
@@ -87,11 +89,48 @@ fn find(real: c_int) -> Option<usize> {
     signals().children.iter().rposition(|c| c.real == real)
 }
 
+/// Whether the program has a handler for a signal, or blocks one to take it later. Without that a signal only ends it, which the kernel does.
+fn is_expecting() -> bool {
+    let faults = [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE];
+    let mut others = (1..COUNT as c_int).filter(|n| *n != SIGCHLD && !faults.contains(n));
+    let blocked = engine().slots.iter().filter(|s| s.state == State::Running).fold(0, |set, s| set | s.mask);
+    others.any(|n| signals().actions[n as usize].is_handled() || blocked & bit(n) != 0)
+}
+
+/// Whether the program hears that a child ends.
+fn is_heard() -> bool {
+    let blocked = engine().slots[engine().current].mask & bit(SIGCHLD) != 0;
+    !super::is_ignored(SIGCHLD) || blocked
+}
+
+/// Whether there is a thread of the model for a new child.
+fn is_awaited(heard: bool) -> bool {
+    super::is_listening() && (heard || signals().children_send && is_expecting())
+}
+
+/// The program is about to make a child, which may send signals at once.
+pub(super) fn before_child() {
+    if is_awaited(is_heard()) {
+        control().relays.store(1, Relaxed);
+    }
+}
+
+/// Takes note that a child sends a signal to the program.
+pub fn note_sent(number: c_int) {
+    if number != 0 {
+        unmodelled::note(Unmodelled::ChildSignals);
+    }
+}
+
+/// Whether signals that children send to the program are passed on. If not, the kernel sends them.
+pub fn are_passed_on() -> bool {
+    control().relays.load(Relaxed) != 0
+}
+
 /// The program has a new child.
 pub fn expect_child(shown: c_int, real: c_int) {
-    let blocked = engine().slots[engine().current].mask & bit(SIGCHLD) != 0;
-    let heard = !super::is_ignored(SIGCHLD) || blocked;
-    if !super::is_listening() || !heard && !signals().children_send {
+    let heard = is_heard();
+    if !is_awaited(heard) {
         return;
     }
     signals().children.push(Expected { shown, real, heard, told: false });

@@ -13,7 +13,7 @@ pub mod imports;
 mod timers;
 
 pub use calls::{SI_QUEUE, SI_USER, raw_kill, send_to};
-pub use child::{child_ended, expect_child, send_from_child};
+pub use child::{are_passed_on, child_ended, expect_child, note_sent, send_from_child};
 pub use faults::{abort, take_fault};
 pub use handlers::{breaks, has_broken, take};
 pub use timers::{is_armed, is_late};
@@ -193,8 +193,9 @@ pub struct Inherited {
     mask: u64,
 }
 
-/// What a child of the running thread gets.
+/// What a child that the running thread is about to make gets.
 pub fn inherited() -> Inherited {
+    child::before_child();
     Inherited { actions: signals().actions, mask: engine().slots[engine().current].mask }
 }
 
