@@ -92,7 +92,8 @@ fn find(real: c_int) -> Option<usize> {
 /// Whether the program has a handler for a signal, or blocks one to take it later. Without that a signal only ends it, which the kernel does.
 fn is_expecting() -> bool {
     let faults = [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE];
-    let mut others = (1..COUNT as c_int).filter(|n| *n != SIGCHLD && !faults.contains(n));
+    // The C library has two for itself.
+    let mut others = (1..COUNT as c_int).filter(|n| *n != SIGCHLD && !faults.contains(n) && !(32..34).contains(n));
     let blocked = engine().slots.iter().filter(|s| s.state == State::Running).fold(0, |set, s| set | s.mask);
     others.any(|n| signals().actions[n as usize].is_handled() || blocked & bit(n) != 0)
 }
