@@ -98,6 +98,7 @@ real! {
     dlopen: unsafe extern "C" fn(*const c_char, c_int) -> P;
     dlmopen: unsafe extern "C" fn(c_long, *const c_char, c_int) -> P;
     dlclose: unsafe extern "C" fn(P) -> c_int;
+    sigqueue: unsafe extern "C" fn(c_int, c_int, usize) -> c_int;
     sigaction: unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 }
 

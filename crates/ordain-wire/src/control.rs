@@ -4,7 +4,7 @@ use crate::watch::{MOST_SITES, Watch, WatchSite};
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// Both sides must be of this version.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Where the plan's forced decisions begin: pairs of thread and choice.
 pub const PLAN_OFFSET: usize = 1 << 20;
 /// More forced decisions than this cannot be told.
@@ -35,6 +35,8 @@ pub const SITES_OFFSET: usize = CLASSES_OFFSET + MOST_CLASSES * 8;
 pub const SHARED_SIZE: usize = SITES_OFFSET + MOST_SITES * size_of::<WatchSite>();
 /// Longest message.
 pub const MESSAGE_SIZE: usize = 4096;
+/// Most signals that child processes can send to the program in an execution.
+pub const MOST_SENT: usize = 64;
 /// Most threads whose registers are told at the end.
 pub const MOST_THREADS: usize = 1024;
 
@@ -175,6 +177,20 @@ pub struct ThreadRecord {
     pub fs: u64,
 }
 
+/// A signal that a child process has sent to the program.
+#[derive(Debug)]
+#[repr(C)]
+pub struct SentSignal {
+    /// Its number; zero until the rest is there.
+    pub number: AtomicI32,
+    /// Where it comes from (`si_code`).
+    pub code: AtomicI32,
+    /// Who has sent it, as the program knows it.
+    pub process: AtomicI32,
+    /// The value that comes with it.
+    pub value: AtomicU64,
+}
+
 /// The first page of the shared memory.
 #[repr(C)]
 pub struct Control {
@@ -296,6 +312,12 @@ pub struct Control {
     pub debugged: AtomicU32,
     /// A child process that waits for ever: its real number.
     pub stuck_child: AtomicI32,
+    /// Whether somebody passes on the signals that child processes send to the program in this execution.
+    pub relays: AtomicU32,
+    /// How many signals child processes have sent to the program in this execution.
+    pub sent_count: AtomicU32,
+    /// The first of them.
+    pub sent: [SentSignal; MOST_SENT],
     /// Child processes that an execution made, at most.
     pub children: AtomicU32,
     /// Whether the program has made or changed something that executions at the same time share: files, ports, named objects.

@@ -17,8 +17,8 @@ mod watch;
 
 pub use control::{
     CLASSES_OFFSET, Control, Ending, FRAGMENT_OFFSET, FRAGMENT_SIZE, INPUTS_OFFSET, INPUTS_SIZE, Job, LOG_OFFSET,
-    LOG_SIZE, MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET,
-    Policy, Recognise, SHARED_SIZE, SITES_OFFSET, Status, ThreadRecord, Turn, VERSION,
+    LOG_SIZE, MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_SENT, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE,
+    PLAN_OFFSET, Policy, Recognise, SHARED_SIZE, SITES_OFFSET, SentSignal, Status, ThreadRecord, Turn, VERSION,
 };
 pub use event::{Departure, Event, Known, Log, Piece};
 pub use follow::{Contradiction, Follower, Lead};

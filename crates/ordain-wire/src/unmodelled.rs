@@ -22,6 +22,10 @@ pub enum Unmodelled {
     ChildMemory,
     /// Child processes run while threads of the program do.
     ChildRuns,
+    /// Which of several child processes ends first, or whether one has ended yet, makes a difference.
+    ChildEnds,
+    /// Child processes send signals to the program.
+    ChildSignals,
     /// Libraries are loaded or unloaded while there are other threads.
     Loader,
     /// The kernel cannot tell what the C library does by itself.
@@ -38,7 +42,7 @@ pub enum Unmodelled {
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -48,6 +52,8 @@ impl Unmodelled {
         Self::ChildLocks,
         Self::ChildMemory,
         Self::ChildRuns,
+        Self::ChildEnds,
+        Self::ChildSignals,
         Self::Loader,
         Self::Unseen,
         Self::Other,
@@ -83,6 +89,8 @@ impl Unmodelled {
             Self::ChildLocks => "make child processes that use locks or threads of their own",
             Self::ChildMemory => "make child processes with which they share memory",
             Self::ChildRuns => "go on, or end, while child processes run",
+            Self::ChildEnds => "wait for any of several child processes (wait), or ask whether one has ended (WNOHANG)",
+            Self::ChildSignals => "make child processes that send them signals",
             Self::Loader => {
                 "load or unload libraries (dlopen, dlclose) while there are others, under a lock of the loader"
             }

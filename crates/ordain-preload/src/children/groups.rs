@@ -8,6 +8,7 @@ use crate::engine::active;
 use crate::files;
 use crate::handles::{self, OUTSIDE, VIRTUAL_PROCESS, real_process, shown_process};
 use crate::real::c_result;
+use crate::signals::{self, SI_QUEUE, SI_USER};
 use crate::sys::{self, call};
 use core::ffi::c_int;
 use libc::{EPERM, ESRCH};
@@ -29,6 +30,7 @@ pub fn stand_in(name: &[u8]) -> Option<usize> {
         b"setsid" => lead_session as *const () as usize,
         b"kill" => kill_from_child as *const () as usize,
         b"killpg" => kill_group_from_child as *const () as usize,
+        b"sigqueue" => queue_from_child as *const () as usize,
         _ => return None,
     })
 }
@@ -115,6 +117,7 @@ extern "C" fn lead_session() -> c_int {
 /// Sends a signal to another process or a group of them; gives what the system call gives.
 pub fn send(process: c_int, signal: c_int) -> isize {
     match process {
+        VIRTUAL_PROCESS if handles::in_child() => to_program(signal, SI_USER, 0),
         // Natively everybody but init and the sender.
         -1 => to_all(handles::relatives(), signal),
         0 => {
@@ -136,6 +139,27 @@ fn is_relative(real: c_int) -> bool {
     real as isize == unsafe { call!(sys::SYS_getpid) } || handles::relatives().any(|relative| relative == real)
 }
 
+/// Whether a process is the program, and this one a child that it has made. Its signals are not the kernel's business.
+fn is_program(real: c_int) -> bool {
+    // SAFETY: asks for a number.
+    handles::in_child() && handles::parent() == VIRTUAL_PROCESS && real as isize == unsafe { call!(libc::SYS_getppid) }
+}
+
+/// Sends a signal from a child to the program. Stopping it and letting it go on is the kernel's business, and so is a signal that the
+/// program does not expect.
+fn to_program(signal: c_int, code: c_int, value: usize) -> isize {
+    signals::note_sent(signal);
+    let passes = signals::are_passed_on();
+    if !passes || matches!(signal, libc::SIGSTOP | libc::SIGCONT) {
+        // SAFETY: what the child asks for; the process is the program.
+        let result = unsafe { call!(libc::SYS_kill, real_process(VIRTUAL_PROCESS), signal) };
+        if !passes || signal == libc::SIGSTOP || result < 0 {
+            return result;
+        }
+    }
+    signals::send_from_child(signal, code, value)
+}
+
 fn own_real_group() -> c_int {
     // SAFETY: asks for a number.
     unsafe { call!(libc::SYS_getpgid, 0) as c_int }
@@ -149,6 +173,9 @@ pub(super) fn has_group(real: c_int, group: c_int) -> bool {
 /// Sends a signal to each of some processes: done if it reached one.
 fn to_all(processes: impl Iterator<Item = c_int>, signal: c_int) -> isize {
     let each = processes.filter(|real| *real > 1).map(|real| {
+        if is_program(real) {
+            return to_program(signal, SI_USER, 0);
+        }
         // SAFETY: what the program asks for; one process, which is one of its own.
         unsafe { call!(libc::SYS_kill, real, signal) }
     });
@@ -161,4 +188,12 @@ unsafe extern "C" fn kill_from_child(process: c_int, signal: c_int) -> c_int {
 
 unsafe extern "C" fn kill_group_from_child(group: c_int, signal: c_int) -> c_int {
     c_result(if group < 0 { -libc::EINVAL as isize } else { send(-group, signal) }) as c_int
+}
+
+unsafe extern "C" fn queue_from_child(process: c_int, signal: c_int, value: usize) -> c_int {
+    if process == VIRTUAL_PROCESS {
+        return c_result(to_program(signal, SI_QUEUE, value)) as c_int;
+    }
+    // SAFETY: what the program asks for.
+    unsafe { crate::real::call_real!(sigqueue(real_process(process), signal, value)) }
 }

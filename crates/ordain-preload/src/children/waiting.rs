@@ -63,6 +63,7 @@ fn ends_within(real: c_int, milliseconds: c_int) -> bool {
 /// Which real process a wait is for. When children end is not the same in every execution: so a wait for any child is one for the
 /// oldest, and one that does not wait gives the child a moment.
 fn choose(which: c_int, options: c_int) -> c_int {
+    note_ends(which, options);
     let waits = options & (WNOHANG | libc::WUNTRACED | libc::WCONTINUED) == 0;
     if active() && waits {
         return await_end(which).unwrap_or(if which > 0 { real_process(which) } else { NOBODY });
@@ -81,14 +82,28 @@ fn choose(which: c_int, options: c_int) -> c_int {
     }
 }
 
+/// Whether a child is one that `wait` means by a number.
+fn is_meant(child: &Child, which: c_int) -> bool {
+    match which {
+        1.. => child.shown == which,
+        -1 | 0 => true,
+        _ => which.checked_neg().is_some_and(|group| groups::has_group(child.real, real_process(group))),
+    }
+}
+
+/// Takes note if it matters when children end. Which of several is first cannot be chosen here: they have run on since they were made, and
+/// one may end only because another one has.
+fn note_ends(which: c_int, options: c_int) {
+    let meant = handles::children().filter(|c| is_meant(c, which)).count();
+    if active() && meant > usize::from(options & WNOHANG == 0) {
+        unmodelled::note(Unmodelled::ChildEnds);
+    }
+}
+
 /// Waits until a child has ended that is meant; gives its real number, or nothing if there is none. If it does not end, it may wait for
 /// other threads: then these go on.
 fn await_end(which: c_int) -> Option<c_int> {
-    let meant = |c: &Child| match which {
-        1.. => c.shown == which,
-        -1 | 0 => true,
-        _ => which.checked_neg().is_some_and(|group| groups::has_group(c.real, real_process(group))),
-    };
+    let meant = |c: &Child| is_meant(c, which);
     let mut patience = OLDEST;
     loop {
         let mut children = handles::children().filter(meant).peekable();

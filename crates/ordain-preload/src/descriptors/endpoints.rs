@@ -1,8 +1,8 @@
 //! Making, copying and closing descriptors.
 
 use super::{
-    ALL, Entry, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, locks, object_of, polling,
-    refresh, remove, settle,
+    ALL, Entry, HUP, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, locks, object_of, pins,
+    polling, refresh, remove, settle,
 };
 use crate::context::interpose;
 use crate::engine::engine;
@@ -134,8 +134,8 @@ fn left(fd: c_int, leaving: Option<Leaving>) {
             refresh(waiting);
         }
         if descriptors().groups[group].listens {
-            // Who waits for room finds that nobody listens any more.
-            super::tell(object_of(group), OUT << (WIDTH * entry.end));
+            // Who waits for room finds that nobody listens any more, and who waits for a connection that the number is closed.
+            super::tell(object_of(group), (OUT | HUP) << (WIDTH * entry.end));
             return;
         }
     }
@@ -153,6 +153,7 @@ pub unsafe fn raw_close(fd: c_int) -> isize {
         return -(EBADF as isize);
     }
     let leaving = leave(fd, None);
+    pins::keep(fd);
     note_descriptor(fd);
     // SAFETY: what the program asks for.
     let result = unsafe { call!(sys::SYS_close, fd) };
@@ -251,6 +252,7 @@ unsafe extern "C" fn copy_to_with(from: c_int, to: c_int, flags: c_int) -> c_int
         return fail(EBADF);
     }
     let leaving = leave(to, Some(from));
+    pins::keep(to);
     // SAFETY: what the program asks for.
     let result = unsafe { call!(libc::SYS_dup3, from, to, flags) };
     if result >= 0 {

@@ -12,8 +12,10 @@ mod files;
 mod identity;
 mod locks;
 mod outside;
+mod pins;
 mod polling;
 mod ports;
+mod selecting;
 mod sockets;
 mod timers;
 mod transfer;
@@ -114,6 +116,8 @@ struct Group {
     timer: Option<(u64, u64)>,
     expired: u64,
     times: bool,
+    /// Of a timer: how often it was set.
+    setting: u32,
     /// Of a FIFO: how often it was opened for reading and for writing.
     openings: Option<[u32; 2]>,
 }
@@ -127,6 +131,8 @@ struct Descriptors {
     files: Vec<locks::Locked>,
     /// Sets that were polled before.
     sets: Vec<polling::Set>,
+    /// What calls hold.
+    pins: Vec<pins::Pin>,
     addresses: Option<ObjectId>,
     outsides: Vec<outside::Outside>,
     outside: Option<ObjectId>,
@@ -160,6 +166,7 @@ pub fn prepare() {
 
 /// Begins an execution: only files are open.
 pub fn begin() {
+    pins::begin();
     let d = descriptors();
     d.entries.clear();
     d.groups.clear();
@@ -261,6 +268,7 @@ fn new_group(object: ObjectId) -> usize {
         timer: None,
         expired: 0,
         times: false,
+        setting: 0,
         openings: None,
     });
     d.groups.len() - 1
@@ -305,7 +313,7 @@ fn word(number: usize) -> u64 {
     let d = descriptors();
     let group = &d.groups[number];
     if group.times {
-        return u64::from(group.expired != 0) * IN;
+        return timers::word(group);
     }
     let mut word = 0;
     for (end, fds) in group.ends.iter().enumerate().take(MOST_ENDS) {

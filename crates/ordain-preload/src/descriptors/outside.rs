@@ -4,13 +4,13 @@
 //! in which the same has been sent out before, in the same order. One object orders everything that goes in and out, because others
 //! may answer on one connection to what came on another.
 
-use super::{Entry, Kind, change, descriptors, insert};
+use super::{Entry, Kind, ask, change, descriptors, entry, insert, is_nonblocking};
 use crate::inputs;
 use crate::objects;
 use crate::sys::call;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
-use libc::iovec;
+use libc::{iovec, pollfd};
 use ordain_model::ObjectKind;
 
 /// Where the object for everything outside is said to be.
@@ -24,13 +24,78 @@ pub(super) struct Outside {
     reads: u64,
     /// Bytes that were taken from the record, and that the kernel still has.
     owed: usize,
+    /// What a poll set has told that tells changes only, until the program reads or writes.
+    told: i16,
+}
+
+/// How long to wait, in milliseconds, for a connection that is known to be there, and for bytes that are known to come.
+const ARRIVAL: c_int = 5000;
+
+/// Connects to somebody outside by `connect`; gives what the system call gives, whether it was fast or slow this time.
+pub(super) fn connect(fd: c_int, name: &[u8], connect: impl FnOnce() -> isize) -> isize {
+    order();
+    let key = inputs::with(inputs::next_key(name), &descriptors().sent.to_le_bytes());
+    let result = connect();
+    match inputs::recorded(key) {
+        Some((recorded, _)) => {
+            if recorded == 0 && result == -(libc::EINPROGRESS as isize) {
+                ask(fd, libc::POLLOUT, ARRIVAL);
+            }
+            recorded
+        }
+        None => {
+            inputs::record(key, result, &[]);
+            result
+        }
+    }
+}
+
+/// What some descriptors outside are ready for: as recorded, or as the kernel says within some milliseconds. A step.
+pub(super) fn ready(wanted: &[(c_int, i16)], milliseconds: c_int) -> Vec<i16> {
+    order();
+    let mut key = inputs::with(inputs::next_key(b"poll"), &descriptors().sent.to_le_bytes());
+    for (fd, events) in wanted {
+        let way = number(*fd).map_or(0, |number| descriptors().outsides[number].key);
+        key = inputs::with(inputs::with(key, &way.to_le_bytes()), &events.to_le_bytes());
+    }
+    if let Some((_, bytes)) = inputs::recorded(key) {
+        return bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect();
+    }
+    for (fd, _) in wanted {
+        number(*fd).into_iter().for_each(|number| skip(*fd, &mut descriptors().outsides[number]));
+    }
+    let mut polls: Vec<pollfd> =
+        wanted.iter().map(|(fd, events)| pollfd { fd: *fd, events: *events, revents: 0 }).collect();
+    // SAFETY: a list of our own.
+    unsafe { call!(libc::SYS_poll, polls.as_mut_ptr(), polls.len(), milliseconds) };
+    let came: Vec<i16> = polls.iter().map(|poll| poll.revents).collect();
+    let bytes: Vec<u8> = came.iter().flat_map(|events| events.to_le_bytes()).collect();
+    inputs::record(key, 0, &bytes);
+    came
+}
+
+/// What of this is new since a poll set has told it and the program has read or written.
+pub(super) fn news(fd: c_int, came: i16) -> i16 {
+    let Some(number) = number(fd) else { return came };
+    let outside = &mut descriptors().outsides[number];
+    let news = came & !outside.told;
+    outside.told |= came;
+    news
+}
+
+/// Which way out a descriptor is.
+fn number(fd: c_int) -> Option<usize> {
+    match entry(fd)?.kind {
+        Kind::Outside(number) => Some(number),
+        _ => None,
+    }
 }
 
 /// From now on a descriptor leads out; `name` says where to.
 pub(super) fn adopt(fd: c_int, name: &[u8]) {
     let key = inputs::next_key(name);
     let d = descriptors();
-    d.outsides.push(Outside { key, reads: 0, owed: 0 });
+    d.outsides.push(Outside { key, reads: 0, owed: 0, told: 0 });
     insert(fd, Entry::new(Kind::Outside(d.outsides.len() - 1)));
 }
 
@@ -44,17 +109,24 @@ fn order() {
     change(object);
 }
 
-/// Reads what is recorded, or else by `receive` from the kernel.
-pub(super) unsafe fn read(fd: c_int, number: usize, pieces: &[iovec], receive: impl FnOnce() -> isize) -> isize {
+/// Reads what is recorded, or else by `receive` from the kernel; `peeks` if what is read stays there.
+pub(super) unsafe fn read(
+    fd: c_int,
+    number: usize,
+    pieces: &[iovec],
+    peeks: bool,
+    receive: impl FnOnce() -> isize,
+) -> isize {
     order();
     let size: usize = pieces.iter().map(|p| p.iov_len).sum();
     let sent = descriptors().sent;
     let outside = &mut descriptors().outsides[number];
     outside.reads += 1;
+    outside.told &= !libc::POLLIN;
     let key =
         [outside.reads, sent, size as u64].iter().fold(outside.key, |k, word| inputs::with(k, &word.to_le_bytes()));
     if let Some((result, bytes)) = inputs::recorded(key) {
-        outside.owed += bytes.len();
+        outside.owed += if peeks { 0 } else { bytes.len() };
         let mut left = bytes;
         for piece in pieces {
             let (now, later) = left.split_at(piece.iov_len.min(left.len()));
@@ -85,6 +157,9 @@ fn skip(fd: c_int, outside: &mut Outside) {
         let size = outside.owed.min(room.len());
         // SAFETY: memory of our own.
         let result = unsafe { call!(libc::SYS_read, fd, room.as_mut_ptr(), size) };
+        if result == -(libc::EAGAIN as isize) && ask(fd, libc::POLLIN, ARRIVAL) != 0 {
+            continue;
+        }
         if result <= 0 {
             outside.owed = 0;
             return;
@@ -94,9 +169,14 @@ fn skip(fd: c_int, outside: &mut Outside) {
 }
 
 /// Sends something out: `send` does it.
-pub(super) unsafe fn write(number: usize, pieces: &[iovec], send: impl FnOnce() -> isize) -> isize {
+pub(super) unsafe fn write(fd: c_int, number: usize, pieces: &[iovec], send: impl FnOnce() -> isize) -> isize {
     order();
+    if is_nonblocking(fd) {
+        // The connection may be slower this time.
+        ask(fd, libc::POLLOUT, ARRIVAL);
+    }
     let d = descriptors();
+    d.outsides[number].told &= !libc::POLLOUT;
     let mut sent = inputs::with(d.sent, &d.outsides[number].key.to_le_bytes());
     for piece in pieces {
         // SAFETY: the program's memory.

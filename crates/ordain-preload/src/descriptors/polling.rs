@@ -1,11 +1,14 @@
-//! Waiting for several descriptors at once: `poll`, `select` and `epoll`.
+//! Waiting for several descriptors at once: `poll` and `epoll`; `select` is built on that.
 //!
 //! The model waits for the bits of all ends; when one is there, the kernel is asked, without waiting, and its answer is the program's.
 //! A poll set of the kernel (`epoll`) tells in which order descriptors have become ready, so whatever makes one ready writes the objects
 //! of the sets that it is in. What is told once for each change (edge triggered, one shot) is known to the kernel alone: then the
 //! word of the set says whether it has something to tell.
 
-use super::{Entry, HUP, IN, Kind, WIDTH, bits, descriptors, elsewhere, entry, fail, insert, object_of, tell, timers};
+use super::{
+    Entry, HUP, IN, Kind, WIDTH, bits, descriptors, elsewhere, entry, fail, insert, object_of, outside, pins, tell,
+    timers,
+};
 use crate::context::interpose;
 use crate::engine::{self, engine, step};
 use crate::files;
@@ -16,18 +19,20 @@ use crate::sys::call;
 use crate::time;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
-use libc::{EINVAL, epoll_event, fd_set, pollfd, sigset_t, timespec, timeval};
+use libc::{EINVAL, epoll_event, pollfd, sigset_t, timespec};
 use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
 use ordain_wire::Event;
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
+/// How long to wait for something from outside, in milliseconds, if threads of the program may do something, and if not.
+const SHORT: c_int = 10;
+const LONG: c_int = 500;
 /// More rounds than this without an answer are a fault of the model.
 const MOST_ROUNDS: usize = 10_000;
 
 interpose! {
     poll => poll_some; __poll => poll_some; __poll_chk => poll_checked; ppoll => poll_masked; __ppoll_chk => poll_masked_checked;
-    select => select_some; __select => select_some; pselect => select_masked;
     epoll_create => make_sized; epoll_create1 => make;
     epoll_ctl => change_interest;
     epoll_wait => wait_for; epoll_pwait => wait_masked; epoll_pwait2 => wait_masked_exactly;
@@ -35,7 +40,7 @@ interpose! {
 
 /// What is kept of a poll set. Its word: a bit for its version, and whether the kernel has something to tell.
 pub(super) struct Epoll {
-    fd: c_int,
+    pub(super) fd: c_int,
     object: ObjectId,
     /// Goes up when interests change.
     version: u32,
@@ -169,8 +174,11 @@ struct Gathered {
     members: Vec<(ObjectId, u64)>,
     /// The poll set that is waited on.
     taken: Option<usize>,
-    /// The timer that expires first.
+    /// The timer that expires first, and all.
     timer: Option<(u64, usize)>,
+    timers: Vec<usize>,
+    /// What leads out of the program, and what is wanted of it.
+    outside: Vec<(c_int, i16)>,
     /// There are descriptors that the model knows, and that it does not know.
     known: bool,
     unknown: bool,
@@ -187,13 +195,17 @@ impl Gathered {
     }
 
     fn add_descriptor(&mut self, fd: c_int, events: i16, told_once: bool) {
-        match entry(fd) {
+        match pins::reached(fd).1 {
             Some(Entry { kind: Kind::Epoll(number), .. }) => self.add_epoll(number, false),
             Some(Entry { group: Some(group), end, kind, .. }) => {
                 let mut mask = (bits(events) | HUP) << (WIDTH * end);
                 if kind == Kind::Listener {
                     // The bit for writing means something else there.
                     mask &= !(super::OUT << (WIDTH * end));
+                }
+                if kind == Kind::Timer {
+                    mask |= timers::changes(group);
+                    self.timers.push(group);
                 }
                 // What is told once is in the word of the poll set.
                 self.add(object_of(group), if told_once { 0 } else { mask });
@@ -202,6 +214,7 @@ impl Gathered {
                     self.timer = Some(self.timer.map_or((when, group), |t| t.min((when, group))));
                 }
             }
+            Some(Entry { kind: Kind::Outside(_), .. }) => self.outside.push((fd, events)),
             _ => {
                 self.unknown = true;
                 self.others.push((fd, events));
@@ -239,14 +252,16 @@ fn set_of(members: &[(ObjectId, u64)]) -> ObjectId {
 }
 
 /// Waits at most so long until `ask` has an answer other than zero. `gather` says what is waited for; `peek` says whether the kernel has an
-/// answer, without taking it. Gives the smallest number if the kernel alone knows what is waited for.
+/// answer, without taking it. `ask` is told what descriptors outside are ready for. Gives the smallest number if the kernel alone knows what
+/// is waited for.
 fn wait_until(
     timeout: Option<u64>,
     mut gather: impl FnMut(&mut Gathered),
     peek: impl Fn() -> bool,
-    mut ask: impl FnMut() -> isize,
+    mut ask: impl FnMut(&[(c_int, i16)]) -> isize,
 ) -> isize {
     let end = timeout.map(|t| time::now().saturating_add(t));
+    let mut looked = false;
     for _ in 0..MOST_ROUNDS {
         let mut gathered = Gathered::default();
         gather(&mut gathered);
@@ -257,7 +272,39 @@ fn wait_until(
             elsewhere::give_time(&unknown);
         }
         let now = time::now();
-        let tries = timeout == Some(0) || end.is_some_and(|e| e <= now) || gathered.unknown && peek();
+        let over = timeout == Some(0) || end.is_some_and(|e| e <= now);
+        let mut came: Vec<(c_int, i16)> = Vec::new();
+        if !gathered.outside.is_empty() {
+            if !gathered.known && gathered.unknown && !over {
+                return isize::MIN;
+            }
+            let left = end.map_or(-1, |e| e.saturating_sub(now).div_ceil(MILLISECOND).min(c_int::MAX as u64) as c_int);
+            let patience = match () {
+                () if over => 0,
+                () if !gathered.known => left,
+                () if crate::spin::others_can_go() => SHORT,
+                () => LONG,
+            };
+            let ready = outside::ready(&gathered.outside, patience);
+            came.extend(gathered.outside.iter().zip(ready).filter(|(_, r)| *r != 0).map(|((fd, _), r)| (*fd, r)));
+            if !gathered.known {
+                if came.is_empty() && !over {
+                    time::advance(end.map_or(0, |e| e.saturating_sub(now)));
+                }
+                return ask(&came);
+            }
+        }
+        let tries = over || !came.is_empty() || gathered.unknown && peek();
+        if tries && !core::mem::replace(&mut looked, true) && !gathered.timers.is_empty() {
+            gathered.timers.iter().for_each(|group| {
+                timers::look(*group);
+            });
+            continue;
+        }
+        if let Some((_, group)) = gathered.timer.filter(|(when, _)| *when <= now) {
+            timers::expire(group);
+            continue;
+        }
         let mut span = end.map(|e| e.saturating_sub(now));
         let mut expires = None;
         if let Some((when, group)) = gathered.timer
@@ -269,6 +316,11 @@ fn wait_until(
             _ if tries => Wait::Try,
             Some(span) => {
                 time::wait_at_most(span);
+                Wait::Timed
+            }
+            None if !gathered.outside.is_empty() => {
+                // Something may come from outside: time to look again.
+                time::wait_at_most(MILLISECOND);
                 Wait::Timed
             }
             None => Wait::Interruptible,
@@ -286,7 +338,7 @@ fn wait_until(
         };
         match outcome {
             Outcome::FAILED if tries => {
-                let answer = ask();
+                let answer = ask(&came);
                 gathered.taken.into_iter().for_each(tell_epoll);
                 return answer;
             }
@@ -294,13 +346,13 @@ fn wait_until(
                 (Some(group), _) => timers::expire(group),
                 (None, Some(span)) => {
                     time::advance(span);
-                    return ask();
+                    return ask(&came);
                 }
                 (None, None) => {}
             },
             _ => {
                 // If there is nothing to tell any more, because someone has read it, the set is told so here.
-                let answer = ask();
+                let answer = ask(&came);
                 gathered.taken.into_iter().for_each(tell_epoll);
                 if answer != 0 || tries {
                     return answer;
@@ -311,11 +363,20 @@ fn wait_until(
     engine::break_down(format_args!("descriptors seem ready, but the kernel says that they are not"))
 }
 
-/// Asks the kernel about descriptors; timers are ours.
-fn ask_poll(fds: &mut [pollfd]) -> isize {
+/// Asks the kernel about descriptors; timers are ours, and what came from outside is known.
+fn ask_poll(fds: &mut [pollfd], came: &[(c_int, i16)]) -> isize {
+    let numbers: Vec<c_int> = fds.iter().map(|p| p.fd).collect();
+    let is_outside = |fd: c_int| entry(fd).is_some_and(|e| matches!(e.kind, Kind::Outside(_)));
+    fds.iter_mut().filter(|p| p.fd >= 0).for_each(|p| p.fd = if is_outside(p.fd) { -1 } else { pins::reached(p.fd).0 });
     // SAFETY: the program's list.
     let mut count = unsafe { call!(libc::SYS_poll, fds.as_mut_ptr(), fds.len(), 0) };
+    fds.iter_mut().zip(numbers).for_each(|(poll, number)| poll.fd = number);
     for poll in fds.iter_mut().filter(|p| p.fd >= 0 && p.revents == 0) {
+        if let Some((_, events)) = came.iter().find(|(fd, _)| *fd == poll.fd) {
+            poll.revents = events & (poll.events | libc::POLLERR | libc::POLLHUP | libc::POLLNVAL);
+            count += isize::from(poll.revents != 0);
+            continue;
+        }
         if poll.events & libc::POLLIN != 0 && is_ready_by_timer(poll.fd) {
             poll.revents = libc::POLLIN;
             count += 1;
@@ -326,7 +387,7 @@ fn ask_poll(fds: &mut [pollfd]) -> isize {
 
 /// Whether a timer has expired, or one in a poll set has.
 fn is_ready_by_timer(fd: c_int) -> bool {
-    match entry(fd) {
+    match pins::reached(fd).1 {
         Some(Entry { kind: Kind::Epoll(number), .. }) => descriptors()
             .epolls
             .get(number)
@@ -335,12 +396,12 @@ fn is_ready_by_timer(fd: c_int) -> bool {
     }
 }
 
-fn poll_with(fds: &mut [pollfd], timeout: Option<u64>) -> isize {
+pub(super) fn poll_with(fds: &mut [pollfd], timeout: Option<u64>) -> isize {
     let list: Vec<(c_int, i16)> = fds.iter().filter(|p| p.fd >= 0).map(|p| (p.fd, p.events)).collect();
     let gather = |g: &mut Gathered| list.iter().for_each(|(fd, events)| g.add_descriptor(*fd, *events, false));
-    let outside = |fd| entry(fd).is_none_or(|e| matches!(e.kind, Kind::Outside(_)));
-    let peek = || list.iter().any(|(fd, events)| outside(*fd) && super::ask(*fd, *events, 0) != 0);
-    let answer = wait_until(timeout, gather, peek, || ask_poll(fds));
+    let peek = || list.iter().any(|(fd, events)| entry(*fd).is_none() && super::ask(*fd, *events, 0) != 0);
+    let numbers: Vec<c_int> = list.iter().map(|(fd, _)| *fd).collect();
+    let answer = pins::held(&numbers, || wait_until(timeout, gather, peek, |came| ask_poll(fds, came)));
     if answer != isize::MIN {
         return answer;
     }
@@ -374,19 +435,19 @@ unsafe extern "C" fn poll_checked(fds: *mut pollfd, count: u64, timeout: c_int, 
     unsafe { poll_some(fds, count, timeout) }
 }
 
-unsafe fn span(time: *const timespec) -> Option<u64> {
+pub(super) unsafe fn span(time: *const timespec) -> Option<u64> {
     // SAFETY: the program's argument.
     let time = unsafe { time.as_ref() }?;
     Some((time.tv_sec.max(0) as u64).saturating_mul(SECOND).saturating_add(time.tv_nsec.max(0) as u64))
 }
 
 /// Whether a limit is one that the kernel accepts.
-unsafe fn is_limit(time: *const timespec) -> bool {
+pub(super) unsafe fn is_limit(time: *const timespec) -> bool {
     // SAFETY: the program's argument.
     unsafe { time.as_ref() }.is_none_or(|time| time.tv_sec >= 0 && time::is_valid(time))
 }
 
-unsafe fn mask(set: *const sigset_t) -> Option<u64> {
+pub(super) unsafe fn mask(set: *const sigset_t) -> Option<u64> {
     // SAFETY: the program's argument; the kernel knows its first word.
     unsafe { (set as *const u64).as_ref() }.copied()
 }
@@ -410,92 +471,6 @@ unsafe extern "C" fn poll_masked_checked(
 ) -> c_int {
     // SAFETY: the program's arguments.
     unsafe { poll_masked(fds, count, limit, set) }
-}
-
-/// Waits for the descriptors of three sets; gives the answer, or an error.
-unsafe fn select_with(count: c_int, sets: [*mut fd_set; 3], timeout: Option<u64>) -> isize {
-    const WANTED: [i16; 3] = [libc::POLLIN, libc::POLLOUT, libc::POLLPRI];
-    const TOLD: [i16; 3] = [libc::POLLIN | libc::POLLHUP | libc::POLLERR, libc::POLLOUT | libc::POLLERR, libc::POLLPRI];
-    let mut fds: Vec<pollfd> = Vec::new();
-    let place = |fd: c_int| (fd as usize / 64, 1u64 << (fd % 64));
-    // SAFETY: the program's sets have a bit for each descriptor.
-    unsafe {
-        for fd in 0..count.max(0) {
-            let (index, bit) = place(fd);
-            let is_in = |set: *mut fd_set| !set.is_null() && (set as *const u64).add(index).read() & bit != 0;
-            let events = sets.iter().zip(WANTED).filter(|(set, _)| is_in(**set)).fold(0, |events, (_, e)| events | e);
-            if events != 0 {
-                fds.push(pollfd { fd, events, revents: 0 });
-            }
-        }
-        let answer = poll_with(&mut fds, timeout);
-        if answer < 0 {
-            return answer;
-        }
-        if fds.iter().any(|p| p.revents & libc::POLLNVAL != 0) {
-            return -(libc::EBADF as isize);
-        }
-        let mut found = 0;
-        for (set, (wanted, told)) in
-            sets.into_iter().zip(WANTED.into_iter().zip(TOLD)).filter(|(set, _)| !set.is_null())
-        {
-            for index in 0..(count.max(0) as usize).div_ceil(64) {
-                (set as *mut u64).add(index).write(0);
-            }
-            for poll in fds.iter().filter(|p| p.events & wanted != 0 && p.revents & told != 0) {
-                let (index, bit) = place(poll.fd);
-                *(set as *mut u64).add(index) |= bit;
-                found += 1;
-            }
-        }
-        found
-    }
-}
-
-unsafe extern "C" fn select_some(
-    count: c_int,
-    readable: *mut fd_set,
-    writable: *mut fd_set,
-    exceptional: *mut fd_set,
-    limit: *mut timeval,
-) -> c_int {
-    // SAFETY: the program's arguments.
-    unsafe {
-        if count < 0 || limit.as_ref().is_some_and(|t| t.tv_sec < 0 || t.tv_usec < 0) {
-            return fail(EINVAL);
-        }
-        let timeout = limit.as_ref().map(|t| {
-            (t.tv_sec.max(0) as u64)
-                .saturating_mul(SECOND)
-                .saturating_add((t.tv_usec.max(0) as u64).saturating_mul(1000))
-        });
-        let begin = time::now();
-        let answer = select_with(count, [readable, writable, exceptional], timeout);
-        if let (Some(limit), Some(timeout)) = (limit.as_mut(), timeout) {
-            // The kernel says how much is left.
-            let left = timeout.saturating_sub(time::now().saturating_sub(begin));
-            *limit = timeval { tv_sec: (left / SECOND) as i64, tv_usec: (left % SECOND / 1000) as i64 };
-        }
-        c_result(answer) as c_int
-    }
-}
-
-unsafe extern "C" fn select_masked(
-    count: c_int,
-    readable: *mut fd_set,
-    writable: *mut fd_set,
-    exceptional: *mut fd_set,
-    limit: *const timespec,
-    set: *const sigset_t,
-) -> c_int {
-    // SAFETY: the program's arguments.
-    unsafe {
-        if count < 0 || !is_limit(limit) {
-            return fail(EINVAL);
-        }
-        let sets = [readable, writable, exceptional];
-        c_result(signals::with_mask(mask(set), || select_with(count, sets, span(limit)))) as c_int
-    }
 }
 
 unsafe extern "C" fn make_sized(size: c_int) -> c_int {
@@ -590,9 +565,32 @@ pub(super) fn object(number: usize) -> ObjectId {
     descriptors().epolls[number].object
 }
 
+/// Leaves out what the kernel tells of descriptors outside: what is recorded counts. Gives how many are left.
+fn without_outside(number: usize, out: *mut epoll_event, count: isize) -> isize {
+    let interests = &descriptors().epolls[number].interests;
+    let is_outside = |fd: c_int| entry(fd).is_some_and(|e| matches!(e.kind, Kind::Outside(_)));
+    if count <= 0 || !interests.iter().any(|i| is_outside(i.fd)) {
+        return count;
+    }
+    let mut kept = 0;
+    for place in 0..count {
+        // SAFETY: what the kernel has filled in.
+        unsafe {
+            let event = out.offset(place).read_unaligned();
+            let data = event.u64;
+            if interests.iter().any(|i| i.data == data && !is_outside(i.fd)) {
+                out.offset(kept).write_unaligned(event);
+                kept += 1;
+            }
+        }
+    }
+    kept
+}
+
 fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64>) -> isize {
     // SAFETY: the program's memory.
-    let direct = |milliseconds: i64| unsafe { call!(libc::SYS_epoll_wait, set, out, most, milliseconds) };
+    let direct =
+        |milliseconds: i64| unsafe { call!(libc::SYS_epoll_wait, pins::reached(set).0, out, most, milliseconds) };
     let real = timeout.map_or(-1, |t| t.div_ceil(MILLISECOND) as i64);
     let wait_directly = || {
         if timeout.is_none()
@@ -607,8 +605,23 @@ fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64
     if most <= 0 {
         return -(EINVAL as isize);
     }
-    let ask = || {
-        let mut count = direct(0);
+    let ask = |came: &[(c_int, i16)]| {
+        let mut count = without_outside(number, out, direct(0));
+        for interest in &mut descriptors().epolls[number].interests {
+            let Some((fd, ready)) = came.iter().copied().find(|(fd, _)| *fd == interest.fd) else { continue };
+            let ready = ready & (interest.events as i16 | libc::POLLERR | libc::POLLHUP);
+            let ready = if interest.is_told_once() { outside::news(fd, ready) } else { ready };
+            if ready != 0 && interest.events != 0 && (0..most as isize).contains(&count) {
+                // SAFETY: there is room.
+                unsafe {
+                    out.offset(count).write_unaligned(epoll_event { events: ready as u16 as u32, u64: interest.data })
+                };
+                count += 1;
+                if interest.events & libc::EPOLLONESHOT as u32 != 0 {
+                    interest.events = 0;
+                }
+            }
+        }
         for interest in &descriptors().epolls[number].interests {
             if (0..most as isize).contains(&count)
                 && interest.events & IN as u32 != 0
@@ -623,7 +636,8 @@ fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64
         }
         count
     };
-    let answer = wait_until(timeout, |g| g.add_epoll(number, true), || super::ask(set, libc::POLLIN, 0) != 0, ask);
+    let peek = || super::ask(pins::reached(set).0, libc::POLLIN, 0) != 0;
+    let answer = pins::held(&[set], || wait_until(timeout, |g| g.add_epoll(number, true), peek, ask));
     if answer == isize::MIN { wait_directly() } else { answer }
 }
 

@@ -6,7 +6,7 @@
 use super::ports::family;
 use super::{
     ADDRESSES, DATAGRAMS, Entry, IN, Kind, MOST_ENDS, OUT, ask, await_end, change, create_group, descriptors, entry,
-    entry_mut, fail, insert, is_nonblocking, new_group, object_of, ports, refresh, transfer,
+    entry_mut, fail, insert, is_nonblocking, new_group, object_of, pins, ports, refresh, transfer,
 };
 use crate::context::interpose;
 use crate::engine;
@@ -225,7 +225,7 @@ unsafe extern "C" fn connect_to(fd: c_int, address: *const sockaddr, length: soc
         let listens =
             |g: &super::Group| g.listens && g.ends.iter().any(|e| !e.is_empty()) && reaches(wanted.bytes(), &g.address);
         let Some(listener) = descriptors().groups.iter().position(listens) else {
-            let result = connect();
+            let result = super::outside::connect(fd, wanted.bytes(), connect);
             ports::note_own(fd);
             if result == 0 || result == -(EINPROGRESS as isize) {
                 // It is connected to another process, or not to anyone in this program.
@@ -265,8 +265,13 @@ unsafe extern "C" fn accept_one(fd: c_int, address: *mut sockaddr, length: *mut 
 
 unsafe extern "C" fn accept_with(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
     // SAFETY: what the program asks for.
+    pins::held(&[fd], || unsafe { accept_held(fd, address, length, flags) })
+}
+
+unsafe fn accept_held(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
+    // SAFETY: what the program asks for.
     unsafe {
-        let accept = || {
+        let accept = |fd: c_int| {
             let room = if length.is_null() { 0 } else { *length };
             let new = call!(libc::SYS_accept4, fd, address, length, flags);
             if new >= 0 && !address.is_null() && !length.is_null() {
@@ -276,17 +281,22 @@ unsafe extern "C" fn accept_with(fd: c_int, address: *mut sockaddr, length: *mut
         };
         let Some((known, listener)) = entry(fd).filter(|e| e.kind == Kind::Listener).and_then(|e| Some((e, e.group?)))
         else {
-            return c_result(accept()) as c_int;
+            return c_result(accept(fd)) as c_int;
         };
         let tries = is_nonblocking(fd);
         files::take_number();
         if let Err(error) = await_end(&known, IN | super::HUP, tries, known.limits[0]) {
             return fail(error);
         }
+        let (fd, now) = pins::reached(fd);
+        if now.is_none_or(|now| now.group != known.group) {
+            // It was closed before the call began.
+            return c_result(accept(fd)) as c_int;
+        }
         if !tries && ask(fd, libc::POLLIN, 50) == 0 {
             return fail(EAGAIN);
         }
-        let new = accept();
+        let new = accept(fd);
         files::opened(new as c_int);
         if new >= 0 && !descriptors().groups[listener].queue.is_empty() {
             let group = descriptors().groups[listener].queue.remove(0);

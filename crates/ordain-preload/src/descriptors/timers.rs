@@ -1,8 +1,12 @@
-//! Timers with a descriptor, in virtual time: the kernel's timer is never set. A timer expires when a wait for it does, and that may
-//! be at any moment, as with all waits for a time.
+//! Timers with a descriptor, in virtual time: the kernel's timer is never set. A timer has expired if its time has passed for whoever
+//! looks; before that it may have, as with all waits for a time, and whoever does not want to wait for it finds it either way. How often one
+//! with an interval has expired agrees with the time that has passed, or is one more. With kind time nothing expires early.
+//!
+//! The word of a timer says whether it has expired, and which setting it has: who waits begins anew when that changes.
 
 use super::{
-    Entry, IN, Kind, change, create_group, descriptors, entry, fail, insert, is_nonblocking, object_of, refresh,
+    Entry, Group, IN, Kind, change, create_group, descriptors, entry, fail, insert, is_nonblocking, object_of, pins,
+    refresh,
 };
 use crate::context::interpose;
 use crate::engine;
@@ -31,6 +35,7 @@ unsafe extern "C" fn make(clock: c_int, flags: c_int) -> c_int {
         let group = create_group();
         descriptors().groups[group].times = true;
         insert(fd, Entry { group: Some(group), ..Entry::new(Kind::Timer) });
+        refresh(group);
     }
     fd
 }
@@ -67,7 +72,7 @@ unsafe extern "C" fn set(fd: c_int, flags: c_int, new: *const itimerspec, old: *
         let when = if flags & libc::TFD_TIMER_ABSTIME != 0 { first } else { time::now().saturating_add(first) };
         let timer = &mut descriptors().groups[group];
         timer.timer = (first != 0).then_some((when, interval));
-        timer.expired = 0;
+        (timer.expired, timer.setting) = (0, timer.setting + 1);
     }
     refresh(group);
     0
@@ -86,7 +91,25 @@ pub(super) fn deadline(group: usize) -> Option<u64> {
     descriptors().groups.get(group)?.timer.map(|t| t.0)
 }
 
-/// Lets a timer expire: a step of its own.
+/// Bits of the word for the settings.
+const SETTINGS: u32 = 32;
+
+fn bit_of(setting: u32) -> u64 {
+    1 << (8 + setting % SETTINGS)
+}
+
+/// The word of a timer.
+pub(super) fn word(timer: &Group) -> u64 {
+    bit_of(timer.setting) | if timer.expired != 0 { IN } else { 0 }
+}
+
+/// What changes the word of a timer while somebody waits for it.
+pub(super) fn changes(group: usize) -> u64 {
+    let all = ((1 << SETTINGS) - 1) << 8;
+    descriptors().groups.get(group).map_or(0, |timer| all & !bit_of(timer.setting))
+}
+
+/// Lets a timer expire, as often as its time has passed and at least once: a step of its own.
 pub(super) fn expire(group: usize) {
     change(object_of(group));
     let now = time::now();
@@ -95,9 +118,43 @@ pub(super) fn expire(group: usize) {
     if when > now {
         time::advance(when - now);
     }
-    timer.expired += 1;
-    timer.timer = (interval != 0).then_some((when.saturating_add(interval), interval));
+    let more = now.saturating_sub(when).checked_div(interval).unwrap_or(0);
+    timer.expired += 1 + more;
+    timer.timer = (interval != 0).then(|| (when.saturating_add(interval.saturating_mul(1 + more)), interval));
     refresh(group);
+}
+
+/// Whether time may pass although nobody waits.
+fn may_pass() -> bool {
+    !engine::engine().arbiter.options().kind_time
+}
+
+/// Somebody looks at a timer without waiting: it has expired if its time has come, and else it may have. False if it is as it was.
+pub(super) fn look(group: usize) -> bool {
+    let Some(when) = deadline(group) else { return false };
+    let is_due = when <= time::now();
+    let expires =
+        is_due || may_pass() && !has_fired(group) && engine::step(Operation::Choose { count: 2 }) == Outcome(1);
+    if expires {
+        expire(group);
+    }
+    expires
+}
+
+fn has_fired(group: usize) -> bool {
+    descriptors().groups[group].expired != 0
+}
+
+/// Takes how often a timer has expired; `again` if one with an interval has expired once more by now.
+fn take(group: usize, again: bool) -> u64 {
+    let timer = &mut descriptors().groups[group];
+    let mut count = core::mem::take(&mut timer.expired);
+    if let Some((when, interval)) = timer.timer.filter(|_| again) {
+        count += 1;
+        timer.timer = Some((when.saturating_add(interval), interval));
+        time::advance(when.saturating_sub(time::now()));
+    }
+    count
 }
 
 /// Waits until the timer has expired, and says how often it has.
@@ -109,10 +166,16 @@ pub(super) unsafe fn read(fd: c_int, known: &Entry, message: &mut msghdr) -> isi
         return -(EINVAL as isize);
     }
     let tries = is_nonblocking(fd);
+    if tries {
+        look(group);
+    }
+    let repeats = descriptors().groups[group].timer.is_some_and(|(_, interval)| interval != 0);
+    let again = repeats && may_pass() && engine::step(Operation::Choose { count: 2 }) == Outcome(1);
     loop {
         let when = deadline(group);
         if when.is_some_and(|w| w <= time::now()) {
             expire(group);
+            continue;
         }
         let wait = match when {
             _ if tries => Wait::Try,
@@ -122,17 +185,20 @@ pub(super) unsafe fn read(fd: c_int, known: &Entry, message: &mut msghdr) -> isi
             }
             None => Wait::Interruptible,
         };
-        let outcome = match engine::wait(Operation::Await { object: object_of(group), mask: IN, wait }, true) {
+        let mask = IN | if tries { 0 } else { changes(group) };
+        let outcome = match engine::wait(Operation::Await { object: object_of(group), mask, wait }, true) {
             Ok(outcome) => outcome,
             Err(error) => return -(error as isize),
         };
         match outcome {
             Outcome::FAILED if wait == Wait::Try => return -(EAGAIN as isize),
             Outcome::FAILED => expire(group),
+            // It was set anew.
+            _ if !has_fired(group) => {}
             _ => {
-                let count = core::mem::take(&mut descriptors().groups[group].expired);
+                let count = take(group, again);
                 // SAFETY: the program's memory.
-                unsafe { (piece.iov_base as *mut u64).write_unaligned(count.max(1)) };
+                unsafe { (piece.iov_base as *mut u64).write_unaligned(count) };
                 refresh(group);
                 return 8;
             }
@@ -142,5 +208,9 @@ pub(super) unsafe fn read(fd: c_int, known: &Entry, message: &mut msghdr) -> isi
 
 /// Whether a timer has expired and was not read.
 pub(super) fn has_expired(fd: c_int) -> bool {
-    group_of(fd).is_some_and(|group| descriptors().groups[group].expired != 0)
+    pins::reached(fd)
+        .1
+        .filter(|e| e.kind == Kind::Timer)
+        .and_then(|e| e.group)
+        .is_some_and(|group| descriptors().groups[group].expired != 0)
 }

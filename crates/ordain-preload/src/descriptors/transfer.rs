@@ -2,7 +2,7 @@
 
 use super::{
     Entry, HUP, IN, Kind, OUT, WIDTH, await_end, change, elsewhere, entry, insert, is_nonblocking, object_of, outside,
-    ports, refresh, refresh_after, settle, stall, timers,
+    pins, ports, refresh, refresh_after, settle, stall, timers,
 };
 use crate::context::interpose;
 use crate::engine;
@@ -33,15 +33,15 @@ interpose! {
 const MOVED: isize = isize::MIN;
 
 /// Whether a descriptor is what it was when the call began.
-fn is_still(fd: c_int, known: &Entry) -> bool {
-    entry(fd).is_some_and(|now| (now.kind, now.group, now.end) == (known.kind, known.group, known.end))
+fn is_still(now: Option<Entry>, known: &Entry) -> bool {
+    now.is_some_and(|now| (now.kind, now.group, now.end) == (known.kind, known.group, known.end))
 }
 
-/// Makes a call again as long as the descriptor was changed by other threads before it could be made.
-fn settled(mut call: impl FnMut() -> isize) -> isize {
+/// Makes a call on a descriptor, again as long as that was changed by other threads before the call could be made.
+fn settled(fd: c_int, mut call: impl FnMut() -> isize) -> isize {
     loop {
         files::look_at_numbers();
-        let result = call();
+        let result = pins::held(&[fd], &mut call);
         if result != MOVED {
             return result;
         }
@@ -86,7 +86,8 @@ unsafe fn take(fd: c_int, known: &Entry, message: &mut msghdr, flags: c_int) -> 
     let tries = flags & MSG_DONTWAIT != 0 || is_nonblocking(fd);
     loop {
         let waited = await_end(known, IN | HUP, tries, known.limits[0]);
-        if !is_still(fd, known) {
+        let (fd, now) = pins::reached(fd);
+        if !is_still(now, known) {
             return MOVED;
         }
         if let Err(error) = waited {
@@ -128,7 +129,8 @@ unsafe fn give(fd: c_int, known: &Entry, message: &msghdr, flags: c_int) -> isiz
     let mut done = 0;
     loop {
         let waited = await_end(known, OUT | HUP, tries, known.limits[1]);
-        if !is_still(fd, known) {
+        let (fd, now) = pins::reached(fd);
+        if !is_still(now, known) {
             return if done > 0 { done } else { MOVED };
         }
         if let Err(error) = waited {
@@ -224,7 +226,7 @@ unsafe fn read_pieces(fd: c_int, pieces: *mut iovec, count: usize) -> isize {
             }
             Some(Entry { kind: Kind::Outside(number), .. }) => {
                 let pieces = core::slice::from_raw_parts(pieces, count);
-                outside::read(fd, number, pieces, || call!(libc::SYS_readv, fd, pieces.as_ptr(), pieces.len()))
+                outside::read(fd, number, pieces, false, || call!(libc::SYS_readv, fd, pieces.as_ptr(), pieces.len()))
             }
             Some(known) if known.group.is_some() && is_for(&known, false) => {
                 let mut message: msghdr = core::mem::zeroed();
@@ -256,7 +258,7 @@ unsafe fn write_pieces(fd: c_int, pieces: *const iovec, count: usize) -> isize {
             Some(Entry { kind: Kind::Outside(number), .. }) => {
                 let pieces = core::slice::from_raw_parts(pieces, count);
                 let write = || call!(libc::SYS_writev, fd, pieces.as_ptr(), pieces.len());
-                broken(outside::write(number, pieces, write), 0)
+                broken(outside::write(fd, number, pieces, write), 0)
             }
             Some(Entry { kind: Kind::Output(which), .. }) => {
                 streams::order_output(which);
@@ -283,7 +285,7 @@ pub unsafe fn raw_read(fd: c_int, room: *mut c_void, length: usize) -> isize {
     // SAFETY: the program's memory.
     unsafe {
         let mut piece = iovec { iov_base: room, iov_len: length };
-        settled(|| {
+        settled(fd, || {
             if entry(fd).is_none() {
                 files::order_file(fd, Some(Member::WRITE), Some(Member::READ), false);
             }
@@ -316,7 +318,7 @@ unsafe extern "C" fn read_many(fd: c_int, pieces: *mut iovec, count: c_int) -> i
 /// Reads into several pieces; gives what the system call gives.
 pub unsafe fn raw_read_many(fd: c_int, pieces: *mut iovec, count: usize) -> isize {
     // SAFETY: the program's memory.
-    settled(|| unsafe { read_pieces(fd, pieces, count) })
+    settled(fd, || unsafe { read_pieces(fd, pieces, count) })
 }
 
 /// Writes; gives what the system call gives.
@@ -324,7 +326,7 @@ pub unsafe fn raw_write(fd: c_int, bytes: *const c_void, length: usize) -> isize
     // SAFETY: the program's memory.
     unsafe {
         let piece = iovec { iov_base: bytes as *mut c_void, iov_len: length };
-        settled(|| {
+        settled(fd, || {
             if entry(fd).is_none() {
                 files::order_file(fd, Some(Member::WRITE), Some(Member::WRITE), false);
             }
@@ -371,7 +373,7 @@ unsafe extern "C" fn write_many(fd: c_int, pieces: *const iovec, count: c_int) -
 /// Writes several pieces; gives what the system call gives.
 pub unsafe fn raw_write_many(fd: c_int, pieces: *const iovec, count: usize) -> isize {
     // SAFETY: the program's memory.
-    settled(|| unsafe { write_pieces(fd, pieces, count) })
+    settled(fd, || unsafe { write_pieces(fd, pieces, count) })
 }
 
 unsafe extern "C" fn read_event(fd: c_int, value: *mut u64) -> c_int {
@@ -389,7 +391,7 @@ unsafe fn receive_all(fd: c_int, message: &mut msghdr, flags: c_int) -> isize {
     let room = message.msg_namelen;
     // SAFETY: the program's memory.
     unsafe {
-        let result = settled(|| receive_pieces(fd, message, flags));
+        let result = settled(fd, || receive_pieces(fd, message, flags));
         if result >= 0 && !message.msg_name.is_null() {
             ports::show(fd, message.msg_name.cast(), message.msg_namelen, room);
         }
@@ -399,13 +401,14 @@ unsafe fn receive_all(fd: c_int, message: &mut msghdr, flags: c_int) -> isize {
 
 unsafe fn receive_pieces(fd: c_int, message: &mut msghdr, flags: c_int) -> isize {
     if let Some(Entry { kind: Kind::Outside(number), .. }) = entry(fd)
-        && flags & !(MSG_NOSIGNAL | MSG_WAITALL) == 0
+        && flags & !(MSG_NOSIGNAL | MSG_WAITALL | MSG_DONTWAIT | MSG_PEEK) == 0
     {
         // SAFETY: the program's memory. Only bytes come from outside.
         return unsafe {
             (message.msg_controllen, message.msg_namelen, message.msg_flags) = (0, 0, 0);
             let pieces = core::slice::from_raw_parts(message.msg_iov, message.msg_iovlen);
-            outside::read(fd, number, pieces, || call!(libc::SYS_recvmsg, fd, message as *mut msghdr, flags))
+            let peeks = flags & MSG_PEEK != 0;
+            outside::read(fd, number, pieces, peeks, || call!(libc::SYS_recvmsg, fd, message as *mut msghdr, flags))
         };
     }
     let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket) else {
@@ -530,11 +533,11 @@ unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
             message.msg_name = to.as_ptr() as *mut c_void;
         }
         let send = || call!(libc::SYS_sendmsg, fd, &raw const message, flags | MSG_NOSIGNAL);
-        let result = settled(|| match entry(fd) {
+        let result = settled(fd, || match entry(fd) {
             Some(known) if known.kind == Kind::Socket => give(fd, &known, &message, flags),
             Some(Entry { kind: Kind::Outside(number), .. }) => {
                 let pieces = core::slice::from_raw_parts(message.msg_iov, message.msg_iovlen);
-                broken(outside::write(number, pieces, send), flags)
+                broken(outside::write(fd, number, pieces, send), flags)
             }
             other => {
                 let waits = other.is_none() && flags & MSG_DONTWAIT == 0;

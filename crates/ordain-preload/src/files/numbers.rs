@@ -98,6 +98,12 @@ pub fn learn_that_numbers_matter() {
     }
 }
 
+/// Orders the beginning of a call on a descriptor with who closes it.
+pub fn order_use(fd: c_int) {
+    order(|touched| add_use(touched, fd));
+    learn_if_closed(fd);
+}
+
 pub(super) fn learn_if_closed(fd: c_int) {
     if (0..SHARED_FD).contains(&fd) && !is_open(fd) {
         learn_that_numbers_matter();

@@ -276,11 +276,9 @@ fn refuse_signals(number: i64, [fd, b, c, ..]: [usize; 6]) {
     match number {
         libc::SYS_setrlimit if is_of_time(fd) => unmodelled::note(Unmodelled::KernelState),
         libc::SYS_prlimit64 if is_of_time(b) && c != 0 => unmodelled::note(Unmodelled::KernelState),
-        libc::SYS_ioctl if b as u64 == libc::FIOASYNC && c != 0 => {
-            // SAFETY: the program's variable.
-            if unsafe { *(c as *const c_int) } != 0 {
-                refuse("ioctl with FIOASYNC");
-            }
+        // SAFETY: the program's variable.
+        libc::SYS_ioctl if b as u64 == libc::FIOASYNC && c != 0 && unsafe { *(c as *const c_int) } != 0 => {
+            refuse("ioctl with FIOASYNC");
         }
         // FIOSETOWN and SIOCSPGRP.
         libc::SYS_ioctl if matches!(b, 0x8901 | 0x8902) => refuse("ioctl with FIOSETOWN"),

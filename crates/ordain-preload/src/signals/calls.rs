@@ -18,8 +18,8 @@ use ordain_model::{MemoryOrder, Operation, Wait};
 
 const RESTORER: u64 = 0x0400_0000;
 /// Where a signal comes from: `kill`, `sigqueue`, `tgkill`, the kernel.
-pub(super) const SI_USER: c_int = 0;
-const SI_QUEUE: c_int = -1;
+pub const SI_USER: c_int = 0;
+pub const SI_QUEUE: c_int = -1;
 pub(super) const SI_TKILL: c_int = -6;
 pub(super) const SI_KERNEL: c_int = 0x80;
 const SECOND: u64 = 1_000_000_000;

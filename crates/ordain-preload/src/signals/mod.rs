@@ -12,8 +12,8 @@ mod handlers;
 pub mod imports;
 mod timers;
 
-pub use calls::{raw_kill, send_to};
-pub use child::{child_ended, expect_child};
+pub use calls::{SI_QUEUE, SI_USER, raw_kill, send_to};
+pub use child::{are_passed_on, child_ended, expect_child, note_sent, send_from_child};
 pub use faults::{abort, take_fault};
 pub use handlers::{breaks, has_broken, take};
 pub use timers::{is_armed, is_late};
@@ -25,7 +25,6 @@ use crate::sys::{self, call};
 use crate::threads::State;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use calls::SI_USER;
 use core::ffi::c_int;
 use libc::{SIG_DFL, SIG_IGN};
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, SIGNAL_ONCE, ThreadId, Wait};
@@ -100,6 +99,8 @@ struct Signals {
     timer: timers::Timer,
     /// Children whose end somebody may notice.
     children: Vec<child::Expected>,
+    /// Which of the signals that children have sent the program has had: a bit for each.
+    passed: u64,
     /// Whether handlers ran when signals were last taken, and if so whether all wanted calls to go on.
     ran: Option<bool>,
     /// As found when the program began.
@@ -107,6 +108,8 @@ struct Signals {
     first_mask: u64,
     /// Whether the program is linked with a function by which a thread can send a signal to another.
     senders: bool,
+    /// Whether it is linked with one by which a child can send a signal to its parent.
+    children_send: bool,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.
@@ -156,10 +159,12 @@ pub fn prepare() {
         pending: Vec::new(),
         timer: timers::Timer::default(),
         children: Vec::new(),
+        passed: 0,
         ran: None,
         first_actions: [Action::DEFAULT; COUNT],
         first_mask: 0,
         senders: false,
+        children_send: false,
     };
     // SAFETY: only the carrier comes here.
     unsafe { SIGNALS = Box::into_raw(Box::new(new)) };
@@ -179,6 +184,7 @@ pub fn prepare() {
     set_kernel(libc::SIGXFSZ, SIG_IGN);
     set_kernel(libc::SIGXCPU, SIG_IGN);
     s.senders = imports::any(&imports::SENDERS);
+    s.children_send = imports::any(&[c"kill", c"killpg", c"sigqueue"]);
 }
 
 /// What a child process gets from its parent. The runtime's own memory goes on with the parent, so it is copied before.
@@ -187,8 +193,9 @@ pub struct Inherited {
     mask: u64,
 }
 
-/// What a child of the running thread gets.
+/// What a child that the running thread is about to make gets.
 pub fn inherited() -> Inherited {
+    child::before_child();
     Inherited { actions: signals().actions, mask: engine().slots[engine().current].mask }
 }
 
@@ -218,7 +225,7 @@ fn set_kernel(signal: c_int, handler: usize) {
 pub fn begin() {
     let s = signals();
     (s.object, s.ran) = (None, None);
-    s.children.clear();
+    child::begin();
     s.pending.clear();
     s.actions = s.first_actions;
     timers::begin();
