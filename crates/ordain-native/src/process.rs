@@ -263,8 +263,6 @@ fn prepare(shared: i32, image: i32, process: usize, parent: i32, debugged: bool)
             return Err(io::Error::last_os_error());
         }
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        // What children of the program leave behind comes to it, and is ended with it.
-        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
         if debugged {
             // A debugger that is no parent of the program may attach, where the system asks. It fails where it does not.
             libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY);

@@ -19,12 +19,16 @@ struct Values {
 }
 
 impl Options {
-    /// Those of this process, before the runtime changes any.
+    /// Those of this process. From now on it adopts orphans, so that none is left behind; the program is told what it had before.
     pub(super) fn of_process() -> Self {
-        // SAFETY: asks about this process.
-        let dumpable = unsafe { call!(sys::SYS_prctl, libc::PR_GET_DUMPABLE, 0, 0, 0, 0) } as usize;
-        // The launcher lets the process adopt orphans, so that none is left behind. Nobody inherits that: for the program it is off.
-        let first = Values { dumpable, adopts: 0 };
+        let mut adopts: c_int = 0;
+        // SAFETY: asks about this process, and changes nothing that others inherit.
+        let dumpable = unsafe {
+            call!(sys::SYS_prctl, libc::PR_GET_CHILD_SUBREAPER, &raw mut adopts, 0, 0, 0);
+            call!(sys::SYS_prctl, libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+            call!(sys::SYS_prctl, libc::PR_GET_DUMPABLE, 0, 0, 0, 0) as usize
+        };
+        let first = Values { dumpable, adopts: adopts as usize };
         Self { first, now: first }
     }
 
