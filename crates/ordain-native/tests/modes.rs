@@ -25,6 +25,11 @@ fn explore(program: &Program, mode: Option<Mode>, most: u64, inputs: &mut Vec<u8
             Some(Failure::Refused(_)) if mode == Some(Mode::Fork) => return ControlFlow::Break(()),
             failure => assert!(failure.is_none(), "{} {:?}: {failure:?}", program.file, program.args),
         }
+        if summary.executions == 0 && summary.restarted {
+            // It taught the search something, which begins again.
+            explored.clear();
+            return ControlFlow::Continue(());
+        }
         let execution = native.execution();
         let (class, end) = (class_of(execution), execution.end.title().to_owned());
         // How a process perishes whose memory was overwritten depends on what is where in it.

@@ -24,6 +24,9 @@ pub(super) const SEED: u64 = 0x6372_6f73_735f_6368;
 /// How often a lost process is started again.
 const ATTEMPTS: u32 = 3;
 
+/// Why a verdict is retracted if samples show that more must be told apart than the search did.
+const TAUGHT: &str = "a sampled schedule shows that more steps depend on each other than the search took for granted";
+
 /// What a cross-check came to.
 pub(super) enum CrossCheck {
     /// Everything was as the search says.
@@ -60,6 +63,7 @@ impl Run<'_> {
         }
         let mut strategy = Mixed::new(self.check.seed ^ SEED);
         let mut attempts = 0;
+        let known = self.native.loops().len();
         while self.cross_checked < LEAST || begin.elapsed() < time {
             let left = LEAST.saturating_sub(self.cross_checked);
             let most = if left > 0 { left } else { u64::MAX };
@@ -82,8 +86,10 @@ impl Run<'_> {
             self.cross_checked += drawn;
             self.tell_progress(total);
             self.note_end();
+            let taught = self.native.loops().len() > known;
             match shown {
                 None if self.timed_out || self.interrupted => return Ok(CrossCheck::Unfinished),
+                None if taught => return Ok(CrossCheck::Retracted(TAUGHT.into())),
                 None => {}
                 Some(Shown::Finding(noticed)) => {
                     self.keep(noticed)?;
@@ -91,6 +97,8 @@ impl Run<'_> {
                         "a sampled schedule shows a finding that the search did not meet".into(),
                     ));
                 }
+                // Under what was known before, its class could not be explored.
+                Some(Shown::Unexplored) if taught => return Ok(CrossCheck::Retracted(TAUGHT.into())),
                 Some(Shown::Unexplored) => {
                     if !self.confirm_unexplored()? {
                         return Ok(CrossCheck::Unfinished);
