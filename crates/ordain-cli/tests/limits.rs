@@ -100,8 +100,8 @@ fn findings_that_there_is_no_time_to_confirm_are_counted() {
             let (count, notes) = findings(directory.path(), &output, begin);
             assert!((1..100).contains(&count), "{count}");
             let unconfirmed = notes.iter().any(|note| note.contains("no time to confirm"));
-            // One worker comes to few of them.
-            assert!(unconfirmed || workers == "1", "{strategy}: {notes:?}");
+            // One worker comes to few of them, and so does a portfolio.
+            assert!(unconfirmed || workers == "1" || strategy == "portfolio", "{strategy}: {notes:?}");
             fs::remove_dir_all(directory.path().join(".ordain")).expect("it is there");
         }
     }

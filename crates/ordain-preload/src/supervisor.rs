@@ -400,6 +400,9 @@ impl Supervisor {
     }
 }
 
+/// Microseconds after which a turn may end though few executions were made.
+const LONG: u64 = 1_000_000;
+
 /// Decides when a turn is over.
 struct TurnOver {
     most: u64,
@@ -451,7 +454,7 @@ impl TurnOver {
     fn is_late(&self, done: u64) -> bool {
         let time = match () {
             () if done.is_multiple_of(64) => self.time,
-            () if done.is_power_of_two() => self.time.saturating_mul(10),
+            () if done.is_power_of_two() => self.time.saturating_mul(10).max(LONG),
             () => return false,
         };
         now() - self.started >= time
