@@ -471,6 +471,7 @@ fn is_fixed(op: &Operation, execution: &Execution) -> bool {
             | Operation::Unlock { .. }
             | Operation::ReadUnlock { .. }
             | Operation::WriteUnlock { .. }
+            | Operation::WriteTicket { .. }
             | Operation::Post { .. }
             | Operation::OnceEnd { .. }
             | Operation::OnceCheck { .. }

@@ -321,6 +321,10 @@ impl Arbiter {
                     self.expect_thread(ThreadId::MAIN, 0);
                 }
             }
+            ObjectKind::RwLock => {
+                self.init_object(object, 0, initial);
+                self.init_object(object.offset(1), 0, 0);
+            }
             ObjectKind::Descriptor => {
                 self.init_object(object, initial, u64::from(object.watchers().0));
                 self.init_object(object.watchers(), 0, 0);

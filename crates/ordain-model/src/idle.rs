@@ -133,6 +133,8 @@ fn counts(op: &Operation, outcome: Outcome, same: bool) -> Counts {
         | Operation::ReadUnlock { .. }
         | Operation::WriteLock { .. }
         | Operation::WriteTurn { .. }
+        | Operation::WriteTicket { .. }
+        | Operation::WriteByTicket { .. }
         | Operation::WriteUnlock { .. }
         | Operation::QueueWait { .. }
         | Operation::Choose { .. }

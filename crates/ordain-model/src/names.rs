@@ -56,7 +56,7 @@ pub enum ObjectKind {
     Mutex,
     /// A spin lock.
     Spin,
-    /// A read-write lock.
+    /// A read-write lock; and, behind it, how many tickets its writers have taken.
     RwLock,
     /// A condition variable.
     Condvar,
@@ -115,7 +115,7 @@ impl ObjectKind {
         match self {
             Self::Thread => 6,
             Self::Channel => 4,
-            Self::Signals | Self::Descriptor => 2,
+            Self::Signals | Self::Descriptor | Self::RwLock => 2,
             _ => 1,
         }
     }

@@ -126,6 +126,19 @@ pub enum Operation {
         /// Whether the wait can expire.
         wait: Wait,
     },
+    /// Takes a ticket of a read-write lock whose writers are served in the order in which they ask for it: [`Operation::WriteByTicket`] must
+    /// follow. The outcome is its number. From now on, nobody else gets the lock before.
+    WriteTicket {
+        /// The read-write lock.
+        lock: ObjectId,
+    },
+    /// Waits for the lock with a ticket.
+    WriteByTicket {
+        /// The read-write lock.
+        lock: ObjectId,
+        /// The number of the ticket.
+        ticket: u32,
+    },
     /// Releases a read-write lock held for reading.
     ReadUnlock {
         /// The read-write lock.
@@ -528,9 +541,10 @@ impl Operation {
             | Self::Poll { wait, .. }
             | Self::TakeSignal { wait, .. }
             | Self::Park { wait } => Some(wait),
-            Self::OnceBegin { .. } | Self::DestroyQueue { .. } | Self::WriteQueue { wait: Wait::Block, .. } => {
-                Some(Wait::Block)
-            }
+            Self::OnceBegin { .. }
+            | Self::DestroyQueue { .. }
+            | Self::WriteQueue { wait: Wait::Block, .. }
+            | Self::WriteByTicket { .. } => Some(Wait::Block),
             _ => None,
         }
     }
@@ -565,6 +579,8 @@ impl Operation {
             | Self::WriteLock { lock, .. }
             | Self::WriteQueue { lock, .. }
             | Self::WriteTurn { lock, .. }
+            | Self::WriteTicket { lock }
+            | Self::WriteByTicket { lock, .. }
             | Self::ReadUnlock { lock }
             | Self::WriteUnlock { lock } => Some(lock),
             Self::QueueWait { queue, .. }
@@ -680,6 +696,8 @@ impl Operation {
             | Self::WriteLock { lock: o, .. }
             | Self::WriteQueue { lock: o, .. }
             | Self::WriteTurn { lock: o, .. }
+            | Self::WriteTicket { lock: o }
+            | Self::WriteByTicket { lock: o, .. }
             | Self::ReadUnlock { lock: o }
             | Self::WriteUnlock { lock: o }
             | Self::Woken { queue: o, .. }
@@ -767,6 +785,8 @@ impl Operation {
             Self::WriteLock { wait: Wait::Timed, .. } => "timed-write-lock",
             Self::WriteQueue { .. } | Self::WriteTurn { wait: Wait::Block | Wait::Interruptible, .. } => "write-lock",
             Self::WriteTurn { .. } => "timed-write-lock",
+            Self::WriteTicket { .. } => "write-ticket",
+            Self::WriteByTicket { .. } => "write-lock",
             Self::ReadUnlock { .. } => "read-unlock",
             Self::WriteUnlock { .. } => "write-unlock",
             Self::QueueWait { .. } => "wait",

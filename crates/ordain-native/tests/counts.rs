@@ -24,10 +24,6 @@ fn the_c_programs_have_the_counts_of_the_library() {
         let arguments: Vec<usize> = program.args.iter().map(|a| a.parse().expect("a number")).collect();
         assert_eq!(Some(report.summary.executions), program.classes, "{} {:?}", program.file, program.args);
         assert_eq!(report.summary.blocked, 0);
-        if name == "rwlock" {
-            // Writers that wait keep readers out of std's lock, but not out of the C library's.
-            continue;
-        }
         let same =
             ordain::Check::new().strategy(ordain::Strategy::Optimal).run(move || library::run(&name, &arguments));
         assert_eq!(report.summary.executions, same.executions, "{} {:?}", program.file, program.args);

@@ -266,7 +266,8 @@ impl Teller<'_> {
                 Operation::Lock { lock, .. }
                 | Operation::WriteLock { lock, .. }
                 | Operation::WriteQueue { lock, .. }
-                | Operation::WriteTurn { lock, .. } => (Some(lock), false, None),
+                | Operation::WriteTurn { lock, .. }
+                | Operation::WriteByTicket { lock, .. } => (Some(lock), false, None),
                 Operation::ReadLock { lock, .. } => (Some(lock), true, None),
                 Operation::Unlock { lock } | Operation::WriteUnlock { lock } | Operation::ReadUnlock { lock } => {
                     (None, false, Some(lock))
@@ -400,8 +401,9 @@ fn list(names: &[String]) -> String {
 /// Marks the steps that a reader should see.
 fn mark(steps: &mut [Step], focus: &[usize], culprit: Option<usize>) {
     let count = steps.len();
-    let noise =
-        |step: &Step| matches!(step.verb.as_str(), "" | "start" | "look" | "count" | "clone-sender" | "take-interrupt");
+    const NOISE: [&str; 8] =
+        ["", "start", "look", "count", "add-share", "drop-share", "clone-sender", "take-interrupt"];
+    let noise = |step: &Step| NOISE.contains(&step.verb.as_str());
     let mut last_of: HashMap<usize, usize> = HashMap::new();
     for step in steps.iter() {
         last_of.insert(step.thread, step.number);

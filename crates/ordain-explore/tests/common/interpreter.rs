@@ -20,6 +20,8 @@ struct Local {
     stage: usize,
     log: Vec<u64>,
     last: u64,
+    /// The ticket that it waits with for a read-write lock.
+    ticket: u32,
     locks: Vec<usize>,
     reads: Vec<usize>,
     writes: Vec<usize>,
@@ -127,7 +129,7 @@ impl Interpreter {
         self.objects = Some(Objects {
             process: make(ObjectKind::Signals, usize::from(has_signals), &|_| 0).pop(),
             mutexes: make(ObjectKind::Mutex, p.mutexes.len(), &|i| p.mutexes[i]),
-            rwlocks: make(ObjectKind::RwLock, OBJECTS, &|_| 0),
+            rwlocks: make(ObjectKind::RwLock, OBJECTS, &|_| u64::from(p.tickets)),
             conds: make(ObjectKind::Condvar, OBJECTS, &|_| 0),
             semaphores: make(ObjectKind::Semaphore, OBJECTS, &|_| p.semaphore),
             barriers: make(ObjectKind::Barrier, OBJECTS, &|_| p.barrier),
@@ -200,7 +202,15 @@ impl Interpreter {
                 }
                 (I::Destroy(m), _) => Some(Operation::Destroy { object: o.mutexes[m] }),
                 (I::Read(l, wait), _) => Some(Operation::ReadLock { lock: o.rwlocks[l], wait }),
-                (I::Write(l, wait), 0) if self.program.prefers_writers && wait != Wait::Try => {
+                (I::Write(l, Wait::Block), 0) if self.program.tickets => {
+                    Some(Operation::WriteTicket { lock: o.rwlocks[l] })
+                }
+                (I::Write(l, Wait::Block), 1) if self.program.tickets => {
+                    Some(Operation::WriteByTicket { lock: o.rwlocks[l], ticket: local.ticket })
+                }
+                (I::Write(l, wait), 0)
+                    if !self.program.tickets && self.program.prefers_writers && wait != Wait::Try =>
+                {
                     Some(Operation::WriteQueue { lock: o.rwlocks[l], wait })
                 }
                 (I::Write(l, wait), 1) => Some(Operation::WriteTurn { lock: o.rwlocks[l], wait }),
@@ -416,6 +426,9 @@ impl Interpreter {
                 local.locks.remove(at);
             }
             (I::Read(l, _), _) if !failed => local.reads.push(l),
+            (I::Write(..), 0) if matches!(op, Operation::WriteTicket { .. }) => {
+                (next, local.ticket) = (false, local.last as u32)
+            }
             (I::Write(l, _), _) if !failed => local.writes.push(l),
             (I::Write(..), 0) => next = !matches!(op, Operation::WriteQueue { .. }),
             (I::Release(l), _) => match op {

@@ -124,6 +124,8 @@ pub struct Program {
     pub mutexes: Vec<u64>,
     /// Whether read-write locks keep readers out while a writer waits.
     pub prefers_writers: bool,
+    /// Whether writers that cannot give up are served by tickets; then it makes no difference whether they are preferred.
+    pub tickets: bool,
     pub options: Opts,
 }
 
@@ -143,6 +145,7 @@ impl Program {
             semaphore: 1,
             mutexes: vec![mutex_kind::NORMAL; 2],
             prefers_writers: false,
+            tickets: false,
             options: Opts::default(),
         }
     }

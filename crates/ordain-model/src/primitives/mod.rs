@@ -35,6 +35,7 @@ pub fn served(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
         Operation::WriteLock { lock, .. } => rwlock::write_served(lock, view),
         Operation::WriteQueue { lock, wait: Wait::Block } => rwlock::queue_served(lock, view),
         Operation::WriteTurn { lock, .. } => rwlock::turn_served(lock, view),
+        Operation::WriteByTicket { lock, ticket } => rwlock::ticket_served(lock, ticket, view),
         Operation::Woken { .. } => queue::notified(thread, view),
         Operation::Acquire { semaphore, .. } => view.word(semaphore) > 0,
         Operation::OnceBegin { once, .. } => once::served(once, view),
@@ -165,10 +166,19 @@ fn object_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl V
         }
         Operation::Lock { lock, .. } => out.push(read_or_write(lock, lock::takes(lock, thread, view))),
         Operation::Unlock { lock } | Operation::MakeConsistent { lock } => out.push(Access::write(lock)),
-        Operation::ReadLock { lock, .. } | Operation::ReadUnlock { lock } => out.push(Access::read(lock)),
-        Operation::WriteLock { lock, .. }
-        | Operation::WriteQueue { lock, .. }
+        Operation::ReadLock { lock, .. } => {
+            out.push(Access::read(lock));
+            out.extend(rwlock::tickets(lock, view).map(Access::read));
+        }
+        Operation::ReadUnlock { lock } => out.push(Access::read(lock)),
+        Operation::WriteLock { lock, .. } => {
+            out.push(Access::write(lock));
+            out.extend(rwlock::tickets(lock, view).map(Access::read));
+        }
+        Operation::WriteTicket { lock } => out.extend(rwlock::tickets(lock, view).map(Access::write)),
+        Operation::WriteQueue { lock, .. }
         | Operation::WriteTurn { lock, .. }
+        | Operation::WriteByTicket { lock, .. }
         | Operation::WriteUnlock { lock } => out.push(Access::write(lock)),
         Operation::QueueWait { .. }
         | Operation::FutexWait { .. }
@@ -266,6 +276,8 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         Operation::WriteLock { lock, .. } => (rwlock::write_lock(lock, thread, state), None),
         Operation::WriteQueue { lock, .. } => (rwlock::write_queue(lock, thread, state), None),
         Operation::WriteTurn { lock, .. } => (rwlock::write_turn(lock, thread, state), None),
+        Operation::WriteTicket { lock } => (rwlock::take_ticket(lock, state), None),
+        Operation::WriteByTicket { lock, .. } => (rwlock::write_by_ticket(lock, thread, state), None),
         Operation::ReadUnlock { lock } => rwlock::unlock(lock, thread, true, state),
         Operation::WriteUnlock { lock } => rwlock::unlock(lock, thread, false, state),
         Operation::QueueWait { .. }
@@ -338,6 +350,8 @@ fn may_be_destroyed(op: &Operation) -> bool {
             | Operation::WriteLock { .. }
             | Operation::WriteQueue { .. }
             | Operation::WriteTurn { .. }
+            | Operation::WriteTicket { .. }
+            | Operation::WriteByTicket { .. }
             | Operation::ReadUnlock { .. }
             | Operation::WriteUnlock { .. }
             | Operation::QueueWait { .. }

@@ -4,6 +4,11 @@
 //! them. Readers commute with each other: taking and releasing a read lock are reads, what a writer does is a write. A
 //! writer waits for several independent readers at once; the search has to know that (see the reversal of races in
 //! `ordain-explore`). Where writers are preferred, beginning to wait is a step, because from then on readers are kept out.
+//!
+//! A lock with a parameter serves its writers by tickets instead. Tickets are an object of their own, with the number of those that were
+//! taken; the word of the lock has the number of those that were served in place of the number of writers that wait. Who takes a ticket does
+//! not depend on who gives the lock back, and all that wait are served in the order in which they asked. So there are as many classes as if
+//! nobody were kept out while a writer waits: whether it came before a reader or after it is all there is to decide.
 
 use super::truth;
 use crate::finding::Misuse;
@@ -18,12 +23,30 @@ const READERS: u64 = 0xffff << 32;
 const WAITING: u64 = 1 << 48;
 const ALL_WAITING: u64 = 0x3fff << 48;
 
+/// The tickets of a lock that has them.
+pub(super) fn tickets(lock: ObjectId, view: &impl View) -> Option<ObjectId> {
+    (view.fixed().param(lock) != 0).then(|| lock.offset(1))
+}
+
+/// Whether a writer waits that others must let go first.
+fn is_awaited(lock: ObjectId, view: &impl View) -> bool {
+    let count = view.word(lock) & ALL_WAITING;
+    count != tickets(lock, view).map_or(0, |tickets| view.word(tickets) * WAITING & ALL_WAITING)
+}
+
 pub(super) fn read_served(lock: ObjectId, view: &impl View) -> bool {
-    view.word(lock) & (WRITER | ALL_WAITING) == 0 || is_destroyed(lock, view)
+    view.word(lock) & WRITER == 0 && !is_awaited(lock, view) || is_destroyed(lock, view)
 }
 
 pub(super) fn write_served(lock: ObjectId, view: &impl View) -> bool {
-    view.word(lock) == 0 || is_destroyed(lock, view)
+    view.word(lock) & (WRITER | READERS) == 0 && !is_awaited(lock, view) || is_destroyed(lock, view)
+}
+
+/// Whether the writer with this ticket can have the lock.
+pub(super) fn ticket_served(lock: ObjectId, ticket: u32, view: &impl View) -> bool {
+    let word = view.word(lock);
+    word & (WRITER | READERS) == 0 && word & ALL_WAITING == u64::from(ticket) * WAITING & ALL_WAITING
+        || is_destroyed(lock, view)
 }
 
 /// Whether a writer can take the lock or begin to wait for its readers.
@@ -75,6 +98,20 @@ pub(super) fn write_turn(lock: ObjectId, thread: ThreadId, state: &mut State) ->
         take(lock, thread, state);
     }
     truth(served)
+}
+
+pub(super) fn take_ticket(lock: ObjectId, state: &mut State) -> Outcome {
+    let Some(tickets) = tickets(lock, state) else { return Outcome(0) };
+    let taken = state.word(tickets);
+    state.set(tickets, taken + 1);
+    Outcome(taken)
+}
+
+pub(super) fn write_by_ticket(lock: ObjectId, thread: ThreadId, state: &mut State) -> Outcome {
+    let word = state.word(lock);
+    state.set(lock, word & !ALL_WAITING | (word + WAITING) & ALL_WAITING);
+    take(lock, thread, state);
+    Outcome::DONE
 }
 
 fn take(lock: ObjectId, thread: ThreadId, state: &mut State) {

@@ -12,11 +12,14 @@ use std::panic::Location;
 use std::sync::{LockResult, TryLockError, TryLockResult};
 use std::time::Duration;
 
+/// The parameter of the lock in the model.
+const SERVES_BY_TICKET: u64 = 1;
+
 /// A read-write lock, as [`std::sync::RwLock`].
 ///
 /// In a check, a writer that waits for readers keeps new readers out, as std's lock does: a thread that takes a read lock again while it
-/// has one may wait for ever, and that is found. A reader may always have come before the writer began to wait. Otherwise nobody is
-/// preferred: a free lock may go to any of those that want it.
+/// has one may wait for ever, and that is found. A reader may always have come before the writer began to wait. Writers get the lock in the
+/// order in which they asked for it, and may ask in any order.
 pub struct RwLock<T: ?Sized> {
     /// The lock in the model.
     object: Object,
@@ -29,7 +32,11 @@ pub struct RwLock<T: ?Sized> {
 impl<T> RwLock<T> {
     /// Creates a read-write lock.
     pub fn new(value: T) -> Self {
-        Self { object: Object::new(ObjectKind::RwLock, 0), poison: Poison::new(), inner: std::sync::RwLock::new(value) }
+        Self {
+            object: Object::new(ObjectKind::RwLock, SERVES_BY_TICKET),
+            poison: Poison::new(),
+            inner: std::sync::RwLock::new(value),
+        }
     }
 
     /// Creates a read-write lock in a constant expression, for a static.
@@ -49,7 +56,7 @@ impl<T> RwLock<T> {
 
 impl<T: ?Sized> RwLock<T> {
     fn id(&self) -> ObjectId {
-        self.object.id(ObjectKind::RwLock, || 0)
+        self.object.id(ObjectKind::RwLock, || SERVES_BY_TICKET)
     }
 
     /// Takes the lock for reading; waits while a writer holds it.
@@ -69,10 +76,8 @@ impl<T: ?Sized> RwLock<T> {
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         if self.object.active() {
             let lock = self.id();
-            if rt::step(Operation::WriteQueue { lock, wait: Wait::Block }) == Outcome::FAILED {
-                // Readers hold it, and others are kept out from now on.
-                rt::step(Operation::WriteTurn { lock, wait: Wait::Block });
-            }
+            let Outcome(ticket) = rt::step(Operation::WriteTicket { lock });
+            rt::step(Operation::WriteByTicket { lock, ticket: ticket as u32 });
             self.poison.result(self.write_guard(poison::must(self.inner.try_write()), true))
         } else {
             let real = poison::real(|| self.inner.try_write(), || self.inner.write());
