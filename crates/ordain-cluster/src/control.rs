@@ -144,7 +144,17 @@ pub(crate) fn now() -> u64 {
 
 impl Control {
     /// Controls the run until it ends, somebody else does, or it is told to leave.
-    pub(crate) async fn run(mut self, leave: watch::Receiver<bool>) -> Result<(), ClusterError> {
+    pub(crate) async fn run(self, leave: watch::Receiver<bool>) -> Result<(), ClusterError> {
+        let (cluster, run) = (self.cluster.clone(), self.run.clone());
+        let ended = self.go_on(leave).await;
+        if matches!(ended, Err(ClusterError::Fenced(_))) && matches!(cluster.state(&run).await, Ok(None)) {
+            // It was removed, and what was sent in the last moment came too late for that.
+            cluster.erase(&run).await?;
+        }
+        ended
+    }
+
+    async fn go_on(mut self, leave: watch::Receiver<bool>) -> Result<(), ClusterError> {
         let cluster = self.cluster.clone();
         let open = async |run: &RunId| {
             cluster.patiently(|| cluster.open_mail(Mail::Tasks, run)).await?;

@@ -31,14 +31,17 @@ macro_rules! noting {
 }
 pub(crate) use noting;
 
-/// Instructions that look whether the thread was cancelled, and keep the arguments.
+/// Instructions that look whether the thread was cancelled, and keep the arguments. A handler of a signal may run meanwhile, and a thread
+/// that is cancelled in it unwinds through the stub.
 macro_rules! looking {
     () => {
         "push rdi; push rsi; push rdx; push rcx; push r8; push r9; push rax
+        .cfi_adjust_cfa_offset 56
         mov rdi, rsi
         mov esi, {point}
         call {look}
-        pop rax; pop r9; pop r8; pop rcx; pop rdx; pop rsi; pop rdi"
+        pop rax; pop r9; pop r8; pop rcx; pop rdx; pop rsi; pop rdi
+        .cfi_adjust_cfa_offset -56"
     };
 }
 pub(crate) use looking;
@@ -64,6 +67,7 @@ macro_rules! interpose {
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                ".cfi_startproc",
                 "mov r11, qword ptr [rip + {active}@GOTPCREL]",
                 "cmp byte ptr [r11], 0",
                 "je 3f",
@@ -78,6 +82,7 @@ macro_rules! interpose {
                 "3:",
                 $crate::context::forwarding!(),
                 concat!("5: .asciz \"", stringify!($name), "\""),
+                ".cfi_endproc",
                 active = sym $crate::engine::ORDAIN_ACTIVE,
                 current = sym $crate::context::ORDAIN_CURRENT,
                 cancels = sym $crate::cancellation::ORDAIN_CANCELS,
@@ -99,6 +104,7 @@ macro_rules! interpose_passing {
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                ".cfi_startproc",
                 "mov r11, qword ptr [rip + {active}@GOTPCREL]",
                 "cmp byte ptr [r11], 0",
                 "je 3f",
@@ -110,6 +116,7 @@ macro_rules! interpose_passing {
                 "3:",
                 $crate::context::forwarding!(),
                 concat!("5: .asciz \"", stringify!($name), "\""),
+                ".cfi_endproc",
                 active = sym $crate::engine::ORDAIN_ACTIVE,
                 current = sym $crate::context::ORDAIN_CURRENT,
                 cancels = sym $crate::cancellation::ORDAIN_CANCELS,

@@ -13,14 +13,26 @@ struct slot {
 extern void ordain_prepare(struct slot *);
 extern void ordain_park(struct slot *);
 extern void ordain_begin(struct slot *);
+extern void ordain_return(struct slot *);
 extern void ordain_finish(struct slot *) __attribute__((noreturn));
 extern void ordain_once_end(void *, int);
 extern int ordain_once_begin(void *);
 #pragma GCC visibility pop
 extern void exit(int) __attribute__((noreturn));
 
-static void finish(struct slot **slot) {
+static void finish_cancelled(struct slot **slot) {
     if (*slot) ordain_finish(*slot);
+}
+
+// A handler that comes at the last moment may still be cancelled, and unwinds to here.
+static void finish(struct slot **slot) {
+    if (!*slot) return;
+    {
+        struct slot *guard __attribute__((cleanup(finish_cancelled))) = *slot;
+        ordain_return(guard);
+        guard = 0;
+    }
+    ordain_finish(*slot);
 }
 
 // What a prepared kernel thread runs: it parks at once, and what follows happens on the carrier.

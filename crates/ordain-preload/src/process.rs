@@ -16,7 +16,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use ordain_model::names::Birth;
 use ordain_model::{ObjectId, Operation, Site};
 use ordain_wire::{
-    Control, Ending, Known, LOADER_ENVIRONMENT, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, Status, VERSION,
+    Control, Ending, Known, LOADER_ENVIRONMENT, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, State, Status,
+    VERSION,
 };
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -144,6 +145,12 @@ unsafe extern "C" fn after_all(_argument: *mut c_void, status: c_int) {
         libc::fflush(core::ptr::null_mut());
     }
     if active() {
+        let e = engine();
+        if !e.quiet && !e.arbiter.is_alone(e.me()) {
+            // Another thread may find no function left to call and would end the process without a word.
+            // SAFETY: a function that lives as long as the process.
+            unsafe { call_real!(__cxa_atexit(Some(after_all), core::ptr::null_mut(), core::ptr::null_mut())) };
+        }
         // The C library passes the status to functions that are registered like this one, so `exit` inside it is known too.
         end_program(status);
     }
@@ -324,6 +331,7 @@ pub fn run_program() -> ! {
 
 interpose! {
     exit => exit_program;
+    __cxa_atexit => add_handler;
     _exit => exit_now;
     _Exit => exit_now;
     quick_exit => exit_quickly;
@@ -344,7 +352,26 @@ interpose! {
     mq_notify => ask_for_threads;
 }
 
+/// Orders a call that adds to the functions that are called at the end, or begins to call them: who comes second finds more or fewer.
+fn order_handlers() {
+    if active() && !engine().quiet {
+        files::order_state(State::Handlers, true);
+    }
+}
+
+/// What `atexit` and the initialisation of static objects call.
+unsafe extern "C" fn add_handler(
+    function: Option<unsafe extern "C" fn(*mut c_void, c_int)>,
+    argument: *mut c_void,
+    library: *mut c_void,
+) -> c_int {
+    order_handlers();
+    // SAFETY: the program's arguments go on.
+    unsafe { call_real!(__cxa_atexit(function, argument, library)) }
+}
+
 unsafe extern "C" fn exit_program(status: c_int) -> ! {
+    order_handlers();
     // SAFETY: the C library runs handlers, destructors, and at last ours, which it tells the status.
     unsafe { call_real!(exit(status)) }
 }
@@ -361,6 +388,7 @@ pub unsafe extern "C" fn exit_now(status: c_int) -> ! {
 static mut QUICK_STATUS: c_int = 0;
 
 unsafe extern "C" fn exit_quickly(status: c_int) -> ! {
+    order_handlers();
     // SAFETY: only the carrier comes here; the C library runs handlers, and at last ours.
     unsafe {
         QUICK_STATUS = status;

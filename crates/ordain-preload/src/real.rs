@@ -73,6 +73,7 @@ real! {
     pthread_key_create: unsafe extern "C" fn(*mut u32, Option<unsafe extern "C" fn(*mut c_void)>) -> c_int;
     pthread_key_delete: unsafe extern "C" fn(u32) -> c_int;
     exit: unsafe extern "C" fn(c_int) -> !;
+    __cxa_atexit: unsafe extern "C" fn(Option<unsafe extern "C" fn(P, c_int)>, P, P) -> c_int;
     shmget: unsafe extern "C" fn(c_int, usize, c_int) -> c_int;
     semget: unsafe extern "C" fn(c_int, c_int, c_int) -> c_int;
     msgget: unsafe extern "C" fn(c_int, c_int) -> c_int;

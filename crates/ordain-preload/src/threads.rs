@@ -560,6 +560,14 @@ unsafe extern "C" fn ordain_begin(_slot: *mut Slot) {
     }
 }
 
+/// The function of a thread has returned: from here on it cannot be cancelled.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ordain_return(_slot: *mut Slot) {
+    if !handles::in_child() {
+        cancellation::heed(false);
+    }
+}
+
 /// The end of a thread: called on its own stack, by its first frame. Never returns.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ordain_finish(_slot: *mut Slot) -> ! {
@@ -569,7 +577,6 @@ unsafe extern "C" fn ordain_finish(_slot: *mut Slot) -> ! {
     }
     let e = engine();
     let number = e.current;
-    cancellation::heed(false);
     crate::destructors::run();
     engine().slots[number].exiting = true;
     if number == 0 {

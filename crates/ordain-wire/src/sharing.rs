@@ -30,6 +30,8 @@ pub enum State {
     System,
     /// Keys and keyrings.
     Keys,
+    /// Functions that are called when the program ends, which the C library keeps and no system call is about.
+    Handlers,
 }
 
 /// What other threads can notice of a system call.

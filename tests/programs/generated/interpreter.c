@@ -412,7 +412,10 @@ static void run(const char *text) {
         if (delay) {
             dice = dice * 1103515245 + 12345;
             unsigned pause = dice >> 16;
+            int heeds; /* A pause is no cancellation point: there is none under control. */
+            pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &heeds);
             if (pause % 3) usleep(pause % 400);
+            pthread_setcancelstate(heeds, &heeds);
         }
         unsigned i = 0;
         while (i < sizeof words / sizeof *words && strcmp(words[i].name, word)) i++;

@@ -322,6 +322,10 @@ impl<M: Method> Reducing<M> {
     }
 
     pub(super) fn learn(&mut self, execution: &Execution) {
+        if execution.steps.len() < self.kept {
+            // It broke off before it came to what is new. Whoever ran it knows why, and goes no further.
+            return;
+        }
         self.follow(execution);
         self.trace.update(execution, self.kept);
         self.share.follow(execution, self.kept);

@@ -122,13 +122,16 @@ impl Generated {
         }
         let threads = 1 + dice.roll(3);
         let mut bodies: Vec<Vec<String>> = (0..=threads).map(|_| Vec::new()).collect();
+        // The last thread is sometimes made and joined by another one than main.
+        let nested = threads > 1 && dice.roll(3) == 0;
         let mut budget = 7;
-        for body in &mut bodies {
+        for (thread, body) in bodies.iter_mut().enumerate() {
+            let known = known_to(thread, threads, nested);
             let most = if threads > 2 { 2 } else { 4 };
             for _ in 0..dice.roll(most + 1).min(budget) {
                 let family = families[dice.roll(families.len())];
                 let item = family[dice.roll(family.len())];
-                let words: Vec<String> = item.split(' ').map(|word| fill(word, threads, &mut dice)).collect();
+                let words: Vec<String> = item.split(' ').map(|word| fill(word, &known, &mut dice)).collect();
                 // Words of one item are about the same objects.
                 let digits = words[0].split_once('.').map(|(_, d)| d.to_owned());
                 body.extend(words.into_iter().map(|w| match (&digits, w.split_once('.')) {
@@ -138,8 +141,6 @@ impl Generated {
                 budget -= 1;
             }
         }
-        // The last thread is sometimes made and joined by another one than main.
-        let nested = threads > 1 && dice.roll(3) == 0;
         for thread in (1..=threads).rev() {
             let parent = if nested && thread == threads { 1 } else { 0 };
             let join = ["join", "join", "tryjoin", "timedjoin"][dice.roll(4)];
@@ -200,13 +201,25 @@ fn about_thread(word: &str) -> bool {
     ["join", "tryjoin", "timedjoin", "cancel.", "threadkill"].iter().any(|w| word.starts_with(w))
 }
 
+/// The threads that one can name: those that are surely made when it runs, and not joined before it has ended. Main makes them in order,
+/// and joins the last one first.
+fn known_to(thread: usize, threads: usize, nested: bool) -> Vec<usize> {
+    let by_main = if nested { threads - 1 } else { threads };
+    match thread {
+        0 => (1..=by_main).collect(),
+        1 if nested => vec![1, threads],
+        _ if thread > by_main => vec![1, thread],
+        _ => (1..=thread).collect(),
+    }
+}
+
 /// Puts digits into a word. `{T}` is a thread that main makes before it does anything else.
-fn fill(word: &str, threads: usize, dice: &mut Dice) -> String {
+fn fill(word: &str, known: &[usize], dice: &mut Dice) -> String {
     let mut out = String::new();
     let mut rest = word;
     while let Some((before, (range, after))) = rest.split_once('{').and_then(|(b, r)| Some((b, r.split_once('}')?))) {
         let digit = match range {
-            "T" => 1 + dice.roll(threads.min(2)),
+            "T" => known[dice.roll(known.len())],
             n => dice.roll(n.parse().expect("a number")),
         };
         out.push_str(before);

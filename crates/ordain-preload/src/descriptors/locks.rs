@@ -12,6 +12,7 @@ use crate::sys::call;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use libc::{EAGAIN, EINTR, LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN};
+use ordain_model::names::mix;
 use ordain_model::{ObjectId, ObjectKind};
 
 /// A file with locks.
@@ -32,11 +33,14 @@ struct Opening {
 /// Most openings of one file: each has two bits.
 const MOST: usize = 32;
 
+/// What keys of locks begin with.
+const FLOCK: u64 = 0x666c_6f63;
+
 interpose! {
     flock => lock;
 }
 
-/// A number for the file that is the same in every execution: from its path, because numbers of files are not.
+/// A number for what is no file, the same in every execution: from its path.
 fn place(fd: c_int) -> u64 {
     let mut path = [0u8; 32];
     path[..14].copy_from_slice(b"/proc/self/fd/");
@@ -71,7 +75,8 @@ fn find(fd: c_int) -> Option<(usize, usize)> {
     }
     let identity = (status.st_dev, status.st_ino);
     let file = descriptors().files.iter().position(|f| f.identity == identity).unwrap_or_else(|| {
-        let object = objects::find(place(fd), ObjectKind::Descriptor, u64::MAX);
+        let key = files::file_key(fd).map_or_else(|| place(fd), |file| mix(FLOCK, file));
+        let object = objects::find(key, ObjectKind::Descriptor, u64::MAX);
         let openings = (0..MOST).map(|_| Opening { fds: Vec::new(), held: 0 }).collect();
         descriptors().files.push(Locked { identity, object, openings });
         descriptors().files.len() - 1

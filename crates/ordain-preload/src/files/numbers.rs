@@ -59,6 +59,11 @@ pub fn stable_key(fd: c_int) -> u64 {
     engine().arbiter.names().stable_key(number(fd).object)
 }
 
+/// A number for the file of a descriptor that depends neither on its path nor on who has opened it; `None` if it is no file.
+pub fn file_key(fd: c_int) -> Option<u64> {
+    find(fd).map(|file| engine().arbiter.names().stable_key(file.object))
+}
+
 fn is_open(fd: c_int) -> bool {
     // SAFETY: asks for flags.
     unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFD) >= 0 }
