@@ -4,7 +4,7 @@
 // outside of children; aio_read, aio_write, aio_fsync, aio_read64, aio_write64, aio_fsync64, lio_listio, lio_listio64,
 // getaddrinfo_a, mq_notify. Not called, because they end the program: exit, _exit, _Exit and quick_exit of the program itself,
 // __assert_fail, __assert, __assert_perror_fail, daemon. Not called, because they need rights or a terminal:
-// setgroups, initgroups, forkpty. Called by other functions: __register_atfork, __cxa_finalize. Not in every C library:
+// setgroups, initgroups, forkpty. Called by other functions: __register_atfork, __cxa_atexit, __cxa_finalize. Not in every C library:
 // pidfd_spawn, pidfd_spawnp.
 #define _GNU_SOURCE
 #include "conformance.h"
