@@ -199,8 +199,20 @@ impl<'a> Run<'a> {
         self.interrupted
     }
 
-    /// Runs the program twice under the same schedule: what differs then is not for exploration to find.
+    /// Runs the program twice under the same schedule: what differs then is not for exploration to find. An execution that was broken off,
+    /// now or earlier, may have left files that the next one finds and removes, so it is given another chance.
     pub(super) fn run_twice(&mut self) -> Result<(), Problem> {
+        match self.compare_runs() {
+            Err(Problem::Nondeterminism { .. }) => {
+                self.run_freely()?;
+                self.compare_runs()
+            }
+            compared => compared,
+        }
+    }
+
+    /// Runs the program to its end, wherever that leads, until it teaches nothing new.
+    fn run_freely(&mut self) -> Result<(), Problem> {
         for _ in 0..MOST_LESSONS {
             let begin = Instant::now();
             self.native.run(&mut Plan::new(&[], &mut Lowest));
@@ -211,8 +223,14 @@ impl<'a> Run<'a> {
                 break;
             }
         }
+        Ok(())
+    }
+
+    fn compare_runs(&mut self) -> Result<(), Problem> {
+        self.run_freely()?;
         let first = prefix_of(self.native.execution());
         if self.check.compare_output {
+            self.outputs.clear();
             self.outputs.push([self.native.output(0), self.native.output(1)]);
         }
         let ended = self.native.aftermath().ended.clone();
