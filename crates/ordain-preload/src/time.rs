@@ -6,6 +6,7 @@
 use crate::context::interpose;
 use crate::engine::{engine, step, wait};
 use crate::real::{c_result, call_real};
+use crate::signals;
 use crate::sys::{self, call};
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use libc::{timespec, timeval};
@@ -281,8 +282,12 @@ extern "C" fn get_processor_time() -> c_long {
 /// Sleeps; if a handler ends that, gives how much is left.
 fn sleep_for(span: u64) -> Result<(), u64> {
     let end = now().saturating_add(span);
-    wait_at_most(span);
-    let slept = wait(Operation::Sleep, false);
+    let slept = if signals::interrupts_sleep(end) {
+        Err(libc::EINTR)
+    } else {
+        wait_at_most(end.saturating_sub(now()));
+        wait(Operation::Sleep, false).map(drop)
+    };
     if slept.is_err() {
         // As much time has passed as for whoever sent the signal.
         return Err(end.saturating_sub(now()));

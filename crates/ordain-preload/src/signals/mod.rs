@@ -16,7 +16,7 @@ pub use calls::{SI_QUEUE, SI_USER, raw_kill, send_to};
 pub use child::{are_passed_on, child_ended, expect_child, note_sent, send_from_child};
 pub use faults::{abort, take_fault};
 pub use handlers::{breaks, has_broken, take};
-pub use timers::{is_armed, is_late};
+pub use timers::{interrupts_sleep, is_armed, is_late};
 
 use crate::engine::{self, engine, step};
 use crate::handles::VIRTUAL_PROCESS;

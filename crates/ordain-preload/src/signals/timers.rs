@@ -7,7 +7,7 @@ use crate::threads::{self, Slot, State};
 use crate::time;
 use alloc::vec::Vec;
 use core::ffi::c_void;
-use ordain_model::{MemoryOrder, Operation};
+use ordain_model::{MemoryOrder, Operation, Outcome, Wait};
 
 /// The timer of real time.
 #[derive(Default)]
@@ -66,6 +66,40 @@ pub fn is_armed() -> bool {
 /// Whether a timer was held back that would not end the program any more.
 pub fn is_late() -> bool {
     signals().timer.held_back && !would_end()
+}
+
+/// Whether the timer rings for the running thread and for no other before `end`.
+fn rings_here_before(end: u64) -> bool {
+    let e = engine();
+    let takes = |slot: &Slot| slot.state == State::Running && slot.mask & bit(libc::SIGALRM) == 0;
+    let takers = e.slots.iter().enumerate().filter(|(_, slot)| takes(slot));
+    is_armed()
+        && signals().timer.set.is_some_and(|(when, _)| when < end)
+        && signals().actions[libc::SIGALRM as usize].handler != libc::SIG_IGN
+        && takers.map(|(number, _)| number).eq([e.current])
+}
+
+/// Waits for the timer in place of sleeping until `end`, if it rings before that: a sleep does not end earlier than an alarm that the same
+/// thread waits for in it. Gives whether it rang.
+pub fn interrupts_sleep(end: u64) -> bool {
+    if signals().timer.settings.is_empty() {
+        return false;
+    }
+    loop {
+        order();
+        if !rings_here_before(end) {
+            return false;
+        }
+        let wait = Operation::TakeSignal { signals: super::object(), set: 0, wait: Wait::Interruptible };
+        if engine::step_now(wait) == Outcome::CANCELLED {
+            crate::cancellation::act();
+        }
+        super::take();
+        // It may have come just before the sleep, which then begins.
+        if super::signals_ran() && super::breaks(false) {
+            return true;
+        }
+    }
 }
 
 /// Begins an execution: no timer is set.
