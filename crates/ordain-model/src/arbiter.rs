@@ -13,7 +13,7 @@ use crate::execution::{
 };
 use crate::finding::{Deadlock, MisuseAt, Waiter};
 use crate::footprint::{Access, Footprint};
-use crate::idle::{Idle, Version};
+use crate::idle::{Idle, Left, Version};
 use crate::names::{Names, ObjectId, ObjectKind, ThreadId};
 use crate::operation::{MemoryOrder, Operation, Outcome, Wait};
 use crate::primitives;
@@ -656,12 +656,14 @@ impl Arbiter {
         }
         let objects = &self.execution.accesses[accesses.clone()];
         let left = entry.idle.note(&op, outcome, site, objects, before, &self.versions, same);
-        let lesson = left.and_then(|site| {
-            let mut lessons = (0..=LEVELS).map(|level| lesson(site, level));
-            lessons.find(|lesson| !self.long_loops.contains(lesson))
-        });
-        if let Some(lesson) = lesson {
-            self.learn(lesson);
+        if let Some(Left { site, gives_way }) = left {
+            // A loop that waits for memory gets no more rounds than that, however often it turns out.
+            let levels = if gives_way { 0 } else { LEVELS };
+            match (0..=levels).map(|level| lesson(site, level)).find(|lesson| !self.long_loops.contains(lesson)) {
+                Some(lesson) => self.learn(lesson),
+                // Once something is learned, what follows in this execution does not count.
+                None => self.execution.left_unseen |= gives_way && !self.execution.learned,
+            }
         }
     }
 

@@ -233,6 +233,9 @@ pub struct Execution {
     pub lost: bool,
     /// Whether a spinning thread was held back: not every number of idle rounds was explored.
     pub spin_held: bool,
+    /// Whether a thread left a loop in which it had given way to others until nobody else could go on, although nothing had changed that
+    /// can be seen. Where it leaves it earlier was not explored.
+    pub left_unseen: bool,
 }
 
 impl Execution {
@@ -375,6 +378,6 @@ impl Execution {
         self.awaited.clear();
         self.learned = false;
         self.lost = false;
-        self.spin_held = false;
+        (self.spin_held, self.left_unseen) = (false, false);
     }
 }

@@ -79,12 +79,23 @@ pub(crate) struct Idle {
     rereads: u32,
     /// How often it went on only because nobody else could.
     pub(crate) releases: u32,
-    /// Where it was held when it went on like that, if nothing has changed since and the loop may be one that ends by itself.
+    /// Where it was held when it went on like that, if nothing has changed since: the loop may be one that ends by itself.
     pub(crate) released_at: Option<Site>,
+    /// Whether that loop gives others a chance, and gets nothing done: it may wait for something that cannot be seen.
+    gives_way: bool,
     /// Whether it changed something itself since it first yielded.
     progressed: bool,
     /// Sites of the operations of the present round, to name the loop.
     pub(crate) sites: SmallVec<[Site; 4]>,
+}
+
+/// A loop that a thread has left although nothing had changed that can be seen.
+#[derive(Clone, Copy)]
+pub(crate) struct Left {
+    /// Where the thread was held.
+    pub(crate) site: Site,
+    /// Whether it gives others a chance and gets nothing done.
+    pub(crate) gives_way: bool,
 }
 
 /// How an operation counts.
@@ -160,30 +171,30 @@ impl Idle {
         self.rereads = 0;
         self.releases = 0;
         self.released_at = None;
+        self.gives_way = false;
         self.progressed = false;
         self.sites.clear();
     }
 
     /// Becomes equal to another one, in the memory that it has.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        let Self { watched, looks, now, changed, since, rounds, rereads, releases, released_at, progressed, sites } =
-            other;
+        let Self { watched, looks, now, changed, since, rounds, rereads, releases, released_at, .. } = other;
+        let Self { gives_way, progressed, sites, .. } = other;
         self.watched.clone_from(watched);
         self.looks.clone_from(looks);
         self.rounds.clone_from(rounds);
         self.sites.clone_from(sites);
         (self.now, self.changed, self.since) = (*now, *changed, *since);
         (self.rereads, self.releases) = (*rereads, *releases);
-        (self.released_at, self.progressed) = (*released_at, *progressed);
+        (self.released_at, self.gives_way, self.progressed) = (*released_at, *gives_way, *progressed);
     }
 
-    /// It goes on only because nobody else can, from an operation that it was held at. A loop that gives others a chance and waits for
-    /// nothing of its own making is taken to wait; one that reads again and again, or gets something done, may simply be long.
+    /// It goes on only because nobody else can, from an operation that it was held at. If it leaves the loop now, that was no loop that
+    /// waits for what can be seen. One that reads again and again, or gets something done, is simply long. One that gives others a chance
+    /// may be that, too, or wait for memory.
     pub(crate) fn release(&mut self, op: &Operation, site: Site) {
         let idles = matches!(op, Operation::Yield | Operation::Sleep) || op.may_give_up();
-        if !idles || self.progressed {
-            self.released_at = Some(site);
-        }
+        (self.released_at, self.gives_way) = (Some(site), idles && !self.progressed);
     }
 
     /// Whether an object it watches was changed by another thread.
@@ -264,8 +275,8 @@ impl Idle {
     }
 
     /// Takes note of a step of the thread, given its accesses, the versions that their objects had before and have now. `same` says that it
-    /// wrote a cell and left it as it was. Gives the site of a loop that the thread has left although nothing had changed: it was not
-    /// waiting, only long.
+    /// wrote a cell and left it as it was. Gives the loop that the thread has left although nothing had changed: it was not waiting, only
+    /// long, or cannot be seen to wait.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn note(
         &mut self,
@@ -276,7 +287,7 @@ impl Idle {
         before: &[Version],
         versions: &[Version],
         same: bool,
-    ) -> Option<Site> {
+    ) -> Option<Left> {
         if is_signal(outcome) {
             // The handler may change what the loop waits for.
             self.reset();
@@ -284,6 +295,7 @@ impl Idle {
         }
         let kind = counts(op, outcome, same);
         let left = self.released_at.filter(|_| !self.sites.contains(&site) || matches!(op, Operation::Exit));
+        let left = left.map(|site| Left { site, gives_way: self.gives_way });
         if self.sites.len() > MOST_SITES || kind == Counts::Progress && self.rounds.is_empty() {
             self.reset();
             return left;

@@ -112,7 +112,8 @@ impl Bench {
         });
         let started = Instant::now();
         let group = Pid::from_child(&child);
-        let ended = || waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT);
+        let ended =
+            || waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT);
         let is_stuck = loop {
             match ended().ok()? {
                 Some(_) => break false,
@@ -150,7 +151,9 @@ impl Bench {
                     }
                     None if optimal.complete => {
                         let steps = &other.steps[class];
-                        return Err(Trouble::Wrong(format!("{who}: a class that optimal misses: {outcome:?}\n{steps}")));
+                        return Err(Trouble::Wrong(format!(
+                            "{who}: a class that optimal misses: {outcome:?}\n{steps}"
+                        )));
                     }
                     _ => {}
                 }

@@ -398,6 +398,9 @@ pub fn end(ending: u32, detail: i32) -> ! {
     }
     let control = control();
     set_active(false);
+    if e.arbiter.execution().left_unseen {
+        crate::unmodelled::note(crate::unmodelled::Unmodelled::GivingWay);
+    }
     crate::children::note_running();
     let stuck = ending == Ending::MODEL && matches!(e.arbiter.execution().end, End::Deadlock(_));
     // Nobody can go on but those who wait in a loop for memory, and that in vain.

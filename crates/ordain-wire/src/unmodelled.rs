@@ -38,11 +38,13 @@ pub enum Unmodelled {
     Unwatched,
     /// State of the kernel that others may see is changed or asked.
     KernelState,
+    /// Loops that give way to others end although nothing has changed that can be seen.
+    GivingWay,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -60,6 +62,7 @@ impl Unmodelled {
         Self::Atomics,
         Self::Unwatched,
         Self::KernelState,
+        Self::GivingWay,
     ];
 
     /// Its bit.
@@ -85,6 +88,7 @@ impl Unmodelled {
             Self::KernelFiles => "share an open file below /proc or /sys",
             Self::Inotify => "wait for changes of files (inotify, fanotify)",
             Self::SharedMemory => "use shared memory (shmat)",
+            Self::GivingWay => "sleep or yield in loops that end although nothing has changed that Ordain sees",
             Self::MemoryLoops => "wait in loops for memory to change (flags, atomics)",
             Self::ChildLocks => "make child processes that use locks or threads of their own",
             Self::ChildMemory => "make child processes with which they share memory",

@@ -23,6 +23,7 @@ pub struct Mark {
     /// How many threads were expected to take signals.
     expected: usize,
     spin_held: bool,
+    left_unseen: bool,
     spawned_by: Vec<u32>,
     words: Vec<u64>,
     params: Vec<u64>,
@@ -68,7 +69,7 @@ impl Arbiter {
         mark.watching = execution.watching.len();
         mark.lists = execution.state.fixed.lists.len();
         mark.expected = execution.state.fixed.threads.len();
-        mark.spin_held = execution.spin_held;
+        (mark.spin_held, mark.left_unseen) = (execution.spin_held, execution.left_unseen);
         mark.spawned_by.clone_from(&execution.spawned_by);
         mark.words.clone_from(&execution.state.words);
         mark.params.clone_from(&execution.state.fixed.params);
@@ -108,7 +109,8 @@ impl Arbiter {
         execution.pending.clear();
         execution.awaited.clear();
         execution.end = End::Running;
-        (execution.learned, execution.lost, execution.spin_held) = (false, false, mark.spin_held);
+        (execution.learned, execution.lost) = (false, false);
+        (execution.spin_held, execution.left_unseen) = (mark.spin_held, mark.left_unseen);
         execution.spawned_by.clone_from(&mark.spawned_by);
         execution.state.fixed.lists.truncate(mark.lists);
         execution.state.fixed.threads.truncate(mark.expected);
