@@ -540,7 +540,8 @@ impl Arbiter {
             if pending.hogs {
                 self.run.1 = 0;
             } else {
-                entry.idle.release(&pending.op, pending.site);
+                let come = !pending.held || kind_time && pending.is_timed();
+                entry.idle.release(&pending.op, pending.site, come);
             }
         }
         Some(thread)

@@ -191,10 +191,13 @@ impl Idle {
 
     /// It goes on only because nobody else can, from an operation that it was held at. If it leaves the loop now, that was no loop that
     /// waits for what can be seen. One that reads again and again, or gets something done, is simply long. One that gives others a chance
-    /// may be that, too, or wait for memory.
-    pub(crate) fn release(&mut self, op: &Operation, site: Site) {
+    /// may be that, too, or wait for memory; but not if it was only its time that has `come`.
+    pub(crate) fn release(&mut self, op: &Operation, site: Site, come: bool) {
         let idles = matches!(op, Operation::Yield | Operation::Sleep) || op.may_give_up();
-        (self.released_at, self.gives_way) = (Some(site), idles && !self.progressed);
+        let gives_way = idles && !self.progressed;
+        if !(gives_way && come) {
+            (self.released_at, self.gives_way) = (Some(site), gives_way);
+        }
     }
 
     /// Whether an object it watches was changed by another thread.
