@@ -399,6 +399,9 @@ unsafe extern "C" fn exit_quickly(status: c_int) -> ! {
 /// Registered first, so it runs last: after all handlers for a quick end.
 unsafe extern "C" fn after_quick_handlers() {
     if active() {
+        // Another thread that ends the program must find it too, as at `exit`.
+        // SAFETY: a function that lives as long as the process.
+        unsafe { __cxa_at_quick_exit(after_quick_handlers, core::ptr::null_mut()) };
         // SAFETY: only the carrier comes here.
         end_program(unsafe { QUICK_STATUS });
     }

@@ -28,6 +28,8 @@ pub(super) unsafe fn control(fd: c_int, command: c_int, lock: *mut flock) -> Opt
         _ => return None,
     };
     let file = numbers::find(fd)?;
+    // The last copy that is closed takes the lock with it.
+    numbers::tell_copies(fd, file);
     let object = messages::waited(key(file.object));
     let command = if waits { F_OFD_SETLK } else { command };
     // SAFETY: what the program asks for.

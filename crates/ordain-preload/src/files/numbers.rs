@@ -64,6 +64,14 @@ pub fn file_key(fd: c_int) -> Option<u64> {
     find(fd).map(|file| engine().arbiter.names().stable_key(file.object))
 }
 
+/// Copies of a descriptor are of the same file, whether or not that was looked at.
+pub(super) fn tell_copies(fd: c_int, file: File) {
+    let description = number(fd).description;
+    for copy in files().numbers.iter_mut().flatten().filter(|n| n.description == description) {
+        copy.file = Some(file);
+    }
+}
+
 fn is_open(fd: c_int) -> bool {
     // SAFETY: asks for flags.
     unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFD) >= 0 }

@@ -147,11 +147,19 @@ struct Named {
     name: String,
     linked: bool,
     place: *mut sem_t,
+    /// How often it was opened and not closed.
+    openings: u32,
+    /// Its value when it was last closed.
+    value: c_uint,
 }
 
 static mut NAMED: Vec<Named> = Vec::new();
 /// Memory for named semaphores, from the program's heap would be freed with it; this is the runtime's.
 static mut PLACES: Vec<*mut sem_t> = Vec::new();
+
+/// The first so many have the same addresses in every process.
+const MOST_ALIKE: usize = 64;
+static mut ROOM: [core::mem::MaybeUninit<sem_t>; MOST_ALIKE] = [const { core::mem::MaybeUninit::zeroed() }; MOST_ALIKE];
 
 /// Begins an execution: no named semaphore is there.
 pub fn begin() {
@@ -174,30 +182,52 @@ unsafe extern "C" fn open(name: *const c_char, flags: c_int, _mode: c_uint, valu
     unsafe {
         let name = CStr::from_ptr(name).to_string_lossy();
         let (named, places) = (&mut *(&raw mut NAMED), &mut *(&raw mut PLACES));
-        if let Some(known) = named.iter().find(|n| n.linked && n.name == name) {
+        let mut value = value;
+        if let Some(known) = named.iter_mut().find(|n| n.linked && n.name == name) {
             if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 {
                 set_errno(EEXIST);
                 return core::ptr::null_mut();
             }
-            return known.place;
-        }
-        if flags & libc::O_CREAT == 0 {
+            if known.openings > 0 {
+                known.openings += 1;
+                return known.place;
+            }
+            // It is mapped anew.
+            (known.linked, value) = (false, known.value);
+        } else if flags & libc::O_CREAT == 0 {
             set_errno(ENOENT);
             return core::ptr::null_mut();
         }
         if named.len() == places.len() {
-            places.push(alloc::boxed::Box::into_raw(alloc::boxed::Box::new(core::mem::zeroed())));
+            let room = &raw mut ROOM;
+            places.push(match places.len() {
+                n if n < MOST_ALIKE => (room as *mut sem_t).add(n),
+                _ => alloc::boxed::Box::into_raw(alloc::boxed::Box::new(core::mem::zeroed())),
+            });
         }
         let place = places[named.len()];
         if init(place, 0, value) != 0 {
             return core::ptr::null_mut();
         }
-        named.push(Named { name: String::from(name), linked: true, place });
+        named.push(Named { name: String::from(name), linked: true, place, openings: 1, value });
         place
     }
 }
 
-unsafe extern "C" fn close(_semaphore: *mut sem_t) -> c_int {
+/// The last one who closes it takes its memory away.
+unsafe extern "C" fn close(semaphore: *mut sem_t) -> c_int {
+    touch_names();
+    // SAFETY: the table is the carrier's.
+    let named = unsafe { &mut *(&raw mut NAMED) };
+    if let Some(named) = named.iter_mut().find(|n| n.place == semaphore) {
+        named.openings = named.openings.saturating_sub(1);
+        if named.openings == 0 {
+            // SAFETY: a semaphore of the table.
+            let object = unsafe { object(semaphore) };
+            named.value = engine().arbiter.value(object) as c_uint;
+            step(Operation::Free { object });
+        }
+    }
     0
 }
 
