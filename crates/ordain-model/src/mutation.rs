@@ -126,8 +126,8 @@ fn role(op: &Operation, thread: ThreadId, object: ObjectId, fixed: &Fixed) -> &'
             (1, false) => "other's token",
             (2, true) => "own place",
             (2, false) => "other's place",
-            (_, true) => "own interruption",
-            (_, false) => "other's interruption",
+            (_, true) => "own cancellation",
+            (_, false) => "other's cancellation",
         };
     }
     let channel = matches!(

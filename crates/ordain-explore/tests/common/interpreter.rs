@@ -300,8 +300,6 @@ impl Interpreter {
                     let members = [(o.signals[0], 1), (o.signals[1], 1)];
                     Some(Operation::Poll { set: self.arbiter.create_poll(id, &members), wait })
                 }
-                (I::Interrupt(n), _) => other(n).map(|thread| Operation::Interrupt { thread }),
-                (I::TakeInterrupt, _) => Some(Operation::TakeInterrupt),
                 (I::Cancel(n), _) => other(n).map(|thread| Operation::Cancel { thread }),
                 (I::TestCancel, _) => Some(Operation::TestCancel),
                 (I::SetCancel(heeds), _) => Some(Operation::SetCancel { heeds }),
@@ -438,7 +436,7 @@ impl Interpreter {
                     local.reads.remove(at);
                 }
             },
-            (I::CondWait(..) | I::RetryWait(..), 0) if outcome == Outcome::INTERRUPTED || failed => {}
+            (I::CondWait(..) | I::RetryWait(..), 0) if failed => {}
             (I::CondWait(_, m, _) | I::RetryWait(_, m), 0) => {
                 local.locks.retain(|l| *l != m);
                 next = false;

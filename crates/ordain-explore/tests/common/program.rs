@@ -92,8 +92,6 @@ pub enum I {
     Await(usize, Wait),
     /// Waits until a signal is pending.
     Poll(Wait),
-    Interrupt(usize),
-    TakeInterrupt,
     Cancel(usize),
     TestCancel,
     SetCancel(bool),

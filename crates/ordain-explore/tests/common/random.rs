@@ -42,7 +42,7 @@ impl Dice {
 }
 
 impl Dice {
-    /// As [`Dice::wait`], for locks: they cannot be interrupted.
+    /// As [`Dice::wait`], for locks: waiting for them cannot be broken off.
     fn lock_wait(&mut self) -> Wait {
         match self.wait() {
             Wait::Interruptible => Wait::Block,
@@ -96,13 +96,13 @@ const TOPICS: [Topic; 18] = [
 ];
 
 fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, out: &mut Vec<I>) {
-    if dice.focused && dice.chance(15) {
-        out.push(I::Interrupt(dice.below(threads)));
+    if dice.focused && dice.chance(8) {
+        out.push(I::Cancel(dice.below(threads)));
     }
     let one = dice.focused && dice.chance(80);
     let two = if one { 0 } else { dice.below(2) };
     let cell = if one { 0 } else { dice.below(CELLS) };
-    // Only what waits for something from outside, for a thread or for a semaphore can be interrupted.
+    // Only what waits for something from outside, for a thread or for a semaphore can be broken off.
     let any = dice.wait();
     let wait = if any == Wait::Interruptible { Wait::Block } else { any };
     match topic {
@@ -159,7 +159,7 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             3 | 4 => out.push(I::Notify(cell, if dice.chance(60) { 1 } else { u32::MAX })),
             5 => out.push(I::DestroyCond(cell)),
             8 | 9 => out.extend([I::Lock(two, Wait::Try), I::Unlock(two)]),
-            10 => out.push(I::Interrupt(dice.below(threads))),
+            10 => out.push(I::Cancel(dice.below(threads))),
             _ => {
                 out.push(I::Lock(two, Wait::Block));
                 out.push(I::Notify(cell, 1));
@@ -216,8 +216,8 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             0 | 1 => I::Raise(two),
             2 | 3 => I::Await(two, any),
             4 => I::Poll(any),
-            5 | 6 => I::Interrupt(dice.below(threads)),
-            7 => I::TakeInterrupt,
+            5 | 6 => I::Cancel(dice.below(threads)),
+            7 => I::TestCancel,
             _ => I::End,
         }),
         Topic::Cancel => match dice.below(8) {
