@@ -51,6 +51,9 @@ impl Dice {
     }
 }
 
+/// How many topics all programs may be about. The others need several instructions that fit together, so programs about few things have them.
+const COMMON_TOPICS: usize = 18;
+
 /// Which primitives a program is about.
 #[derive(Clone, Copy)]
 enum Topic {
@@ -72,9 +75,11 @@ enum Topic {
     Signal,
     Share,
     Crash,
+    Ready,
+    Files,
 }
 
-const TOPICS: [Topic; 18] = [
+const TOPICS: [Topic; 20] = [
     Topic::Memory,
     Topic::Mutex,
     Topic::RwLock,
@@ -93,6 +98,8 @@ const TOPICS: [Topic; 18] = [
     Topic::Signal,
     Topic::Share,
     Topic::Crash,
+    Topic::Ready,
+    Topic::Files,
 ];
 
 fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, out: &mut Vec<I>) {
@@ -238,6 +245,7 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             0 | 1 => I::Kill(dice.below(threads), 1 + two as u32),
             2 | 3 => I::KillAny(1 + two as u32),
             4 | 5 => I::Block(dice.below(4) as u64),
+            6 if dice.focused && dice.chance(30) => I::HandleOnce,
             6 => I::Ignore(dice.below(3) as u64),
             7 => I::Sleep,
             _ => I::TakeSignal(1 + dice.below(3) as u64, any),
@@ -250,9 +258,25 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             4 => I::SkipIfOdd(1),
             _ => I::DropShare(two),
         }),
+        Topic::Ready => out.push(match dice.below(10) {
+            0..=2 => I::Feed(two),
+            3 => I::Shut(two),
+            4 | 5 => I::Watch(two),
+            6 => I::Await(two, any),
+            7 => I::Poll(any),
+            _ => I::PollSet(any),
+        }),
+        Topic::Files => out.push(match dice.below(9) {
+            0 | 1 => I::MakeName(two),
+            2 => I::OpenName(two),
+            3 | 4 => I::LookAtFile(two),
+            5 | 6 => I::ChangeFile(two),
+            7 => I::RemoveName(two),
+            _ => I::LinkName(two, 1 - two),
+        }),
         // What comes of a step decides whether the thread crashes.
         Topic::Crash => {
-            let topic = if dice.chance(30) { Topic::Choice } else { TOPICS[dice.below(TOPICS.len() - 1)] };
+            let topic = if dice.chance(30) { Topic::Choice } else { TOPICS[dice.below(COMMON_TOPICS - 1)] };
             instruction(dice, topic, threads, channels, out);
             match dice.below(4) {
                 0 => out.push(I::SkipIfOdd(1)),
@@ -299,7 +323,8 @@ fn make(mut dice: Dice) -> Program {
         channels = vec![channels[kind]];
     }
     let most = if dice.focused { 2 } else { 3 };
-    let topics: Vec<Topic> = (0..1 + dice.below(most)).map(|_| TOPICS[dice.below(TOPICS.len())]).collect();
+    let topics = if dice.focused { TOPICS.len() } else { COMMON_TOPICS };
+    let topics: Vec<Topic> = (0..1 + dice.below(most)).map(|_| TOPICS[dice.below(topics)]).collect();
     let longest = if threads == 2 { 5 } else { 3 };
     let mut bodies = Vec::new();
     for _ in 0..threads {
