@@ -438,10 +438,10 @@ fn watch(watched: &[Access], footprint: &mut Footprint) {
 }
 
 /// Whether an event gives back what the mover waits for: before it, a lock is held, so nobody who waits for the lock can go first. One that
-/// misuses the lock does not. And who gave up because it was interrupted or is to end can do so while the lock is held, as can who spins on
+/// misuses the lock does not. And who gave up because it is to end can do so while the lock is held, as can who spins on
 /// a wait that expires: it gives up again as soon as something has changed.
 fn releases(execution: &Execution, event: usize, mover: &Mover) -> bool {
-    let gave_up = |event: usize| matches!(execution.steps[event].outcome, Outcome::INTERRUPTED | Outcome::CANCELLED);
+    let gave_up = |event: usize| execution.steps[event].outcome == Outcome::CANCELLED;
     if mover.event.is_some_and(gave_up) || mover.held && mover.op.may_give_up() {
         return false;
     }

@@ -218,7 +218,7 @@ fn a_crash_comes_before_or_behind_what_others_are_about_to_do() {
     // Its last step commutes with what others release.
     agree(&threads(vec![vec![I::Read(1, Block), I::Crash], vec![I::Read(1, Block), I::Release(1)], vec![]]));
     // A thread that spins has seen only what the crashing thread did last.
-    agree(&threads(vec![vec![], vec![I::Lock(0, Block), I::RetryWait(1, 0)], vec![I::Interrupt(1), I::Crash]]));
+    agree(&threads(vec![vec![], vec![I::Lock(0, Block), I::RetryWait(1, 0)], vec![I::Cancel(1), I::Crash]]));
     let mut program = threads(vec![vec![I::Sleep, I::Crash], vec![]]);
     program.options.kind_time = true;
     agree(&program);

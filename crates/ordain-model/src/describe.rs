@@ -74,7 +74,6 @@ pub fn operation(words: &dyn Words, op: &Operation) -> String {
         | Operation::IsFinished { thread: target }
         | Operation::Detach { thread: target }
         | Operation::Unpark { thread: target }
-        | Operation::Interrupt { thread: target }
         | Operation::Cancel { thread: target } => format!("{verb} {}", words.thread(*target)),
         Operation::QueueWait { queue, lock } => {
             format!("{verb} on {}, releasing {}", words.object(*queue), words.object(*lock))
@@ -110,7 +109,6 @@ pub fn outcome(step: &Step) -> Option<String> {
         (Outcome::WOULD_DEADLOCK, _) => "would deadlock",
         (Outcome::OWNER_DIED, _) => "its owner died",
         (Outcome::UNRECOVERABLE, _) => "unrecoverable",
-        (Outcome::INTERRUPTED, _) => "interrupted",
         (Outcome::CANCELLED | Outcome::CANCELLED_WOKEN, _) => "cancelled",
         (Outcome::SIGNALLED | Outcome::BROKEN_OFF, _) => "a signal came first",
         _ => return None,

@@ -151,7 +151,6 @@ fn counts(op: &Operation, outcome: Outcome, same: bool) -> Counts {
         | Operation::Choose { .. }
         | Operation::Start
         | Operation::Look => Counts::Neutral,
-        Operation::TakeInterrupt | Operation::TestCancel if outcome == Outcome::DONE => Counts::Neutral,
         Operation::Notify { .. } | Operation::Requeue { .. } if outcome == Outcome(0) => Counts::Neutral,
         Operation::Unpark { .. } => Counts::Neutral,
         _ => Counts::Progress,

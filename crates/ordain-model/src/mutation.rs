@@ -49,8 +49,11 @@ pub fn take_seen() -> BTreeSet<Entry> {
 pub(crate) fn apply(op: &Operation, thread: ThreadId, handles: bool, fixed: &Fixed, footprint: &mut Footprint) {
     let entry = |access: Access| {
         let write = access.is_write();
+        if !write && access != Access::read(access.object()) {
+            return Entry { op: name(op), object: "share that is not the last", write: true };
+        }
         if access == Access::EVERYTHING {
-            return Entry { op: op.verb(), object: "everything", write };
+            return Entry { op: name(op), object: "everything", write };
         }
         match (signal_role(thread, access.object(), fixed), handles) {
             (Some(object), true) => Entry { op: "handle", object, write },
@@ -58,8 +61,8 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, handles: bool, fixed: &Fix
             (None, true) => Entry { op: "handle", object: "what is waited for", write },
             // All operations look whether a signal has come.
             (Some(object), false) if !is_about_signals(op) => Entry { op: "any", object, write },
-            (Some(object), false) => Entry { op: op.verb(), object, write },
-            (None, false) => Entry { op: op.verb(), object: role(op, thread, access.object(), fixed), write },
+            (Some(object), false) => Entry { op: name(op), object, write },
+            (None, false) => Entry { op: name(op), object: role(op, thread, access.object(), fixed), write },
         }
     };
     match MUTANT.get() {
@@ -70,6 +73,17 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, handles: bool, fixed: &Fix
                 *access = Access::read(access.object());
             }
         }
+    }
+}
+
+/// The verb of an operation, or another name where several operations have one verb.
+fn name(op: &Operation) -> &'static str {
+    match op {
+        Operation::WriteQueue { .. } => "write-queue",
+        Operation::WriteTurn { .. } => "write-turn",
+        Operation::WriteByTicket { .. } => "write-by-ticket",
+        Operation::DestroyQueue { .. } => "destroy-queue",
+        _ => op.verb(),
     }
 }
 
@@ -116,9 +130,9 @@ fn role(op: &Operation, thread: ThreadId, object: ObjectId, fixed: &Fixed) -> &'
         },
     );
     let lives = fixed.lives.iter().enumerate();
-    let part =
+    let mut part =
         lives.filter(|(_, life)| (life.0..life.0 + 4).contains(&object.0)).map(|(t, life)| (t, object.0 - life.0));
-    if let Some((owner, part)) = part.last() {
+    if let Some((owner, part)) = part.next_back() {
         return match (part, owner == thread.index()) {
             (0, true) => "own life",
             (0, false) => "other's life",
@@ -126,8 +140,8 @@ fn role(op: &Operation, thread: ThreadId, object: ObjectId, fixed: &Fixed) -> &'
             (1, false) => "other's token",
             (2, true) => "own place",
             (2, false) => "other's place",
-            (_, true) => "own interruption",
-            (_, false) => "other's interruption",
+            (_, true) => "own cancellation",
+            (_, false) => "other's cancellation",
         };
     }
     let channel = matches!(
@@ -150,7 +164,23 @@ fn role(op: &Operation, thread: ThreadId, object: ObjectId, fixed: &Fixed) -> &'
         },
         [Some(first), _] if first == object => "object",
         [_, Some(second)] if second == object => "second object",
-        [Some(_), _] if matches!(op, Operation::Poll { .. }) => "member",
-        _ => "other",
+        _ => match op {
+            Operation::Poll { .. } => "member",
+            Operation::Access { set, .. } if fixed.poll(set).iter().any(|(member, _)| *member == object) => "member",
+            Operation::ReadLock { .. } | Operation::WriteLock { .. } | Operation::WriteTicket { .. } => "tickets",
+            Operation::Await { object: known, .. } if known.watchers() == object => "watchers",
+            Operation::Await { .. } => "poll set that is told",
+            Operation::Access { set, .. }
+                if fixed.poll(set).iter().any(|(o, _)| fixed.param(*o) == u64::from(object.0)) =>
+            {
+                "watchers"
+            }
+            // Descriptors have watchers, and files have none.
+            Operation::Access { .. } if fixed.param(object) != 0 => "poll set that is told",
+            Operation::Access { .. } => "file behind a name",
+            Operation::Woken { .. } => "queue that it was moved to",
+            Operation::Exit => "robust mutex",
+            _ => "other",
+        },
     }
 }

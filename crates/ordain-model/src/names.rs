@@ -50,7 +50,7 @@ impl ObjectId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ObjectKind {
-    /// The life of a thread, its park token, its place in a wait queue, whether it was interrupted, and its signals.
+    /// The life of a thread, its park token, its place in a wait queue, whether it is to end, and its signals.
     Thread,
     /// A mutex.
     Mutex,
@@ -130,7 +130,7 @@ pub fn mix(hash: u64, word: u64) -> u64 {
 struct Thread {
     /// Its creator and its number among the creator's children, from 1; `None` for main.
     birth: Option<(ThreadId, u32)>,
-    /// The first of its own objects (life, token, place, interruption, mask, signals).
+    /// The first of its own objects (life, token, place, cancellation, mask, signals).
     object: ObjectId,
     /// Its children, by number.
     children: Vec<ThreadId>,

@@ -16,7 +16,7 @@ pub enum Wait {
     Try,
     /// Gives up when its time is over. Time is virtual: whenever it cannot be served, it may expire.
     Timed,
-    /// Waits until it is served or its thread is interrupted ([`Operation::Interrupt`]).
+    /// Waits until it is served, its thread is to end ([`Operation::Cancel`]) or a handler of a signal has run.
     Interruptible,
 }
 
@@ -396,11 +396,6 @@ pub enum Operation {
         /// Only looks whether something has changed, as loops do that wait for it.
         looks: bool,
     },
-    /// Interrupts a thread: it leaves the condition variable that it waits on, or gives up its present or next interruptible wait.
-    Interrupt {
-        /// The thread.
-        thread: ThreadId,
-    },
     /// Sends a signal to a thread, or to the process; then any thread that does not block it may have to take it, which is a choice.
     /// Outcome: the number of the thread that it has come for, [`Outcome::DONE`] if it is pending for the process,
     /// [`Outcome::FAILED`] if it is ignored.
@@ -438,8 +433,6 @@ pub enum Operation {
     /// Takes signals that have come and does nothing else. Precedes what cannot be announced twice: [`Operation::Spawn`],
     /// [`Operation::Exit`], [`Operation::End`].
     Look,
-    /// Asks whether the announcing thread was interrupted, and forgets it: [`Outcome::INTERRUPTED`] or [`Outcome::DONE`].
-    TakeInterrupt,
     /// Asks a thread to end: waits and tests of it that heed that get [`Outcome::CANCELLED`], unless it has turned that off.
     Cancel {
         /// The thread.
@@ -500,8 +493,6 @@ impl Outcome {
     /// The robust mutex is unusable for ever.
     pub const UNRECOVERABLE: Self = Self(u64::MAX - 8);
 
-    /// Its thread was interrupted.
-    pub const INTERRUPTED: Self = Self(u64::MAX - 9);
     /// Nothing was done: a signal had come, whose handler runs first.
     pub const SIGNALLED: Self = Self(u64::MAX - 12);
     /// As [`Outcome::SIGNALLED`], for a wait that could not have been served yet and may end because of the handler.
@@ -624,8 +615,6 @@ impl Operation {
             | Self::Sleep
             | Self::Yield
             | Self::Choose { .. }
-            | Self::Interrupt { .. }
-            | Self::TakeInterrupt
             | Self::Cancel { .. }
             | Self::TestCancel
             | Self::SetCancel { .. }
@@ -644,7 +633,6 @@ impl Operation {
                 | Self::Exit
                 | Self::Join { .. }
                 | Self::Detach { .. }
-                | Self::TakeInterrupt
                 | Self::TestCancel
                 | Self::SetCancel { .. }
                 | Self::Look
@@ -681,7 +669,6 @@ impl Operation {
             | Self::IsFinished { thread: t }
             | Self::Detach { thread: t }
             | Self::Unpark { thread: t }
-            | Self::Interrupt { thread: t }
             | Self::Cancel { thread: t } => thread(t),
             Self::QueueWait { queue: a, lock: b }
             | Self::FutexWait { cell: a, queue: b, .. }
@@ -741,7 +728,6 @@ impl Operation {
             | Self::Sleep
             | Self::Yield
             | Self::Choose { .. }
-            | Self::TakeInterrupt
             | Self::TestCancel
             | Self::SetCancel { .. }
             | Self::Look
@@ -830,8 +816,6 @@ impl Operation {
             Self::Await { .. } => "await",
             Self::Poll { .. } => "poll",
             Self::Access { .. } => "access",
-            Self::Interrupt { .. } => "interrupt",
-            Self::TakeInterrupt => "take-interrupt",
             Self::Cancel { .. } => "cancel",
             Self::TestCancel => "test-cancel",
             Self::SetCancel { heeds: true } => "enable-cancel",

@@ -21,7 +21,7 @@ pub struct Fixed {
     pub(crate) params: Vec<u64>,
     /// Waiter lists; words of queues are spans of this. Only ever appended to during an execution.
     pub(crate) lists: Vec<ThreadId>,
-    /// The life object of each thread; token, place, interruption, mask and signals that have come follow it.
+    /// The life object of each thread; token, place, cancellation, mask and signals that have come follow it.
     pub(crate) lives: Vec<ObjectId>,
     /// The signals of the process, if any can be sent.
     pub(crate) signals: Option<ObjectId>,
@@ -61,7 +61,7 @@ impl Fixed {
         self.life(thread).offset(2)
     }
 
-    pub(crate) fn interruption(&self, thread: ThreadId) -> ObjectId {
+    pub(crate) fn cancellation(&self, thread: ThreadId) -> ObjectId {
         self.life(thread).offset(3)
     }
 
@@ -202,10 +202,8 @@ fn split(word: u64) -> (u64, u64) {
 pub(crate) const ABSENT: u64 = 0;
 /// Word of a place: taken out of the queue by a notification.
 pub(crate) const NOTIFIED: u64 = 1;
-/// Word of a place: taken out of the queue by an interruption.
-pub(crate) const INTERRUPTED: u64 = 2;
 /// Word of a place: this plus the number of the queue that the thread waits in.
-pub(crate) const WAITING: u64 = 3;
+pub(crate) const WAITING: u64 = 2;
 /// Bit of a word: the object's life is over.
 pub(crate) const DESTROYED: u64 = 1 << 63;
 /// Bit of a word, beside [`DESTROYED`]: its memory was given back.

@@ -266,11 +266,10 @@ fn hands_over(before: &Step, step: &Step) -> Option<&'static str> {
             return Some("join");
         }
         ("unpark", "park") if before.other == Some(step.thread) => return Some("unpark"),
-        ("interrupt", "take-interrupt") if before.other == Some(step.thread) => return Some("interrupt"),
         _ => {}
     }
     // Who got nothing was handed nothing.
-    let in_vain = ["failed", "timed out", "spurious wake-up", "interrupted", "would deadlock"];
+    let in_vain = ["failed", "timed out", "spurious wake-up", "would deadlock"];
     let failed = step.outcome.as_deref().is_some_and(|outcome| in_vain.contains(&outcome));
     if failed || !before.objects.iter().any(|object| step.objects.contains(object)) {
         return None;

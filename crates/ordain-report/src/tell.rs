@@ -366,7 +366,6 @@ impl Teller<'_> {
                 | Operation::Join { thread: other, .. }
                 | Operation::Detach { thread: other }
                 | Operation::Unpark { thread: other }
-                | Operation::Interrupt { thread: other }
                 | Operation::IsFinished { thread: other } => self.thread(other),
                 _ => None,
             };
@@ -401,8 +400,7 @@ fn list(names: &[String]) -> String {
 /// Marks the steps that a reader should see.
 fn mark(steps: &mut [Step], focus: &[usize], culprit: Option<usize>) {
     let count = steps.len();
-    const NOISE: [&str; 8] =
-        ["", "start", "look", "count", "add-share", "drop-share", "clone-sender", "take-interrupt"];
+    const NOISE: [&str; 7] = ["", "start", "look", "count", "add-share", "drop-share", "clone-sender"];
     let noise = |step: &Step| NOISE.contains(&step.verb.as_str());
     let mut last_of: HashMap<usize, usize> = HashMap::new();
     for step in steps.iter() {

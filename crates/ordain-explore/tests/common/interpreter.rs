@@ -1,10 +1,11 @@
 //! Interprets programs on the arbiter alone.
 
+use super::outside::{self, READY, ROOM, TOLD};
 use super::program::{I, Program};
 use ordain_explore::{Plan, Target};
 use ordain_model::{
-    Access, Arbiter, End, Execution, MemoryOrder, Names, ObjectId, ObjectKind, Operation, Options, Outcome, Site,
-    ThreadId, Wait,
+    Access, Arbiter, End, Execution, Member, MemoryOrder, Names, ObjectId, ObjectKind, Operation, Options, Outcome,
+    SIGNAL_ONCE, Site, ThreadId, Wait,
 };
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -41,7 +42,7 @@ struct Local {
     handlers: Vec<u64>,
 }
 
-struct Objects {
+pub(super) struct Objects {
     mutexes: Vec<ObjectId>,
     rwlocks: Vec<ObjectId>,
     conds: Vec<ObjectId>,
@@ -52,7 +53,14 @@ struct Objects {
     cells: Vec<ObjectId>,
     futexes: Vec<ObjectId>,
     counts: Vec<ObjectId>,
-    signals: Vec<ObjectId>,
+    pub(super) signals: Vec<ObjectId>,
+    /// A poll set that watches descriptors.
+    pub(super) epoll: ObjectId,
+    /// What the watchers of a descriptor are if the poll set watches it.
+    pub(super) told: ObjectId,
+    /// Words of names are the numbers of files.
+    pub(super) names: Vec<ObjectId>,
+    pub(super) files: Vec<ObjectId>,
     /// Signals that interrupt threads, if the program has any.
     process: Option<ObjectId>,
 }
@@ -120,11 +128,14 @@ impl Interpreter {
         let p = &self.program;
         let a = &mut self.arbiter;
         let main = ThreadId::MAIN;
+        let epoll = a.create(main, ObjectKind::Descriptor, 0);
+        let told = a.create_poll(main, &[(epoll, ROOM)]);
         let mut make = |kind, n: usize, initial: &dyn Fn(usize) -> u64| -> Vec<ObjectId> {
             (0..n).map(|i| a.create(main, kind, initial(i))).collect()
         };
-        let is_signal =
-            |i: &I| matches!(i, I::Kill(..) | I::KillAny(_) | I::Block(_) | I::Ignore(_) | I::TakeSignal(..));
+        let is_signal = |i: &I| {
+            matches!(i, I::Kill(..) | I::KillAny(_) | I::Block(_) | I::Ignore(_) | I::HandleOnce | I::TakeSignal(..))
+        };
         let has_signals = p.threads.iter().flatten().any(is_signal);
         self.objects = Some(Objects {
             process: make(ObjectKind::Signals, usize::from(has_signals), &|_| 0).pop(),
@@ -138,7 +149,11 @@ impl Interpreter {
             cells: make(ObjectKind::Atomic, CELLS, &|_| 0),
             futexes: make(ObjectKind::Futex, CELLS, &|_| 0),
             counts: make(ObjectKind::Count, OBJECTS, &|_| p.threads.len() as u64),
-            signals: make(ObjectKind::Descriptor, OBJECTS, &|_| 0),
+            signals: make(ObjectKind::Descriptor, OBJECTS, &|_| ROOM),
+            names: make(ObjectKind::File, OBJECTS, &|_| 0),
+            files: make(ObjectKind::File, OBJECTS, &|_| 0),
+            epoll,
+            told,
         });
     }
 
@@ -295,13 +310,30 @@ impl Interpreter {
                     Some(Operation::Requeue { queue: o.futexes[x], to: o.futexes[y], count: 1, moved: 2 })
                 }
                 (I::Raise(s), _) => Some(Operation::Update { cell: o.signals[s], order: ORDER }),
-                (I::Await(s, wait), _) => Some(Operation::Await { object: o.signals[s], mask: 1, wait }),
+                (I::Await(s, wait), _) => Some(Operation::Await { object: o.signals[s], mask: READY, wait }),
                 (I::Poll(wait), _) => {
-                    let members = [(o.signals[0], 1), (o.signals[1], 1)];
+                    let members = [(o.signals[0], READY), (o.signals[1], READY)];
                     Some(Operation::Poll { set: self.arbiter.create_poll(id, &members), wait })
                 }
-                (I::Interrupt(n), _) => other(n).map(|thread| Operation::Interrupt { thread }),
-                (I::TakeInterrupt, _) => Some(Operation::TakeInterrupt),
+                (I::PollSet(wait), _) => {
+                    let members = [(o.epoll, TOLD | Member::TAKE)];
+                    Some(Operation::Poll { set: self.arbiter.create_poll(id, &members), wait })
+                }
+                (I::Feed(s), _) => Some(Operation::Await { object: o.signals[s], mask: ROOM, wait: Wait::Block }),
+                (
+                    I::Shut(_)
+                    | I::Watch(_)
+                    | I::MakeName(_)
+                    | I::OpenName(_)
+                    | I::LookAtFile(_)
+                    | I::ChangeFile(_)
+                    | I::RemoveName(_)
+                    | I::LinkName(..),
+                    _,
+                ) => {
+                    let set = self.arbiter.create_poll(id, &outside::members(instruction, o));
+                    Some(Operation::Access { set, looks: matches!(instruction, I::LookAtFile(_)) })
+                }
                 (I::Cancel(n), _) => other(n).map(|thread| Operation::Cancel { thread }),
                 (I::TestCancel, _) => Some(Operation::TestCancel),
                 (I::SetCancel(heeds), _) => Some(Operation::SetCancel { heeds }),
@@ -312,6 +344,7 @@ impl Interpreter {
                 (I::KillAny(number), _) => o.process.map(|signals| Operation::Signal { signals, thread: None, number }),
                 (I::Block(mask), _) => o.process.map(|signals| Operation::BlockSignals { signals, mask }),
                 (I::Ignore(ignored), _) => o.process.map(|signals| Operation::SetActions { signals, ignored }),
+                (I::HandleOnce, _) => o.process.map(|signals| Operation::SetActions { signals, ignored: SIGNAL_ONCE }),
                 (I::TakeSignal(set, wait), _) => o.process.map(|signals| Operation::TakeSignal { signals, set, wait }),
                 (I::End | I::Crash, _) if self.arbiter.is_alone(id) => {
                     self.over = true;
@@ -385,13 +418,17 @@ impl Interpreter {
             }
             _ if matches!(outcome, Outcome::SIGNALLED | Outcome::BROKEN_OFF) => {
                 // The model has taken one signal; the handler is a line in the log, and ends waits. It blocks its signal meanwhile.
-                local.log.push(100);
+                let ignored = ObjectId(self.objects.as_ref().and_then(|o| o.process).expect("a signal came").0 + 1);
+                local.log.extend([100, self.arbiter.value(ignored)]);
                 let [mask, come] = self.arbiter.signals_of(step.thread);
                 let (number, execution) = (self.arbiter.execution().steps.len() - 1, self.arbiter.execution());
                 let place = execution.footprint(number).iter().position(|a| *a == Access::write(come));
                 let before = execution.before[execution.access_range(number).start + place.expect("it is taken")];
                 let (taken, blocked) = (before & !self.arbiter.value(come), self.arbiter.value(mask));
                 self.arbiter.set_value(mask, blocked | taken);
+                if self.arbiter.value(ignored) & SIGNAL_ONCE != 0 {
+                    self.arbiter.set_value(ignored, 0);
+                }
                 let local = &mut self.locals[t];
                 local.handlers.push(blocked);
                 if outcome == Outcome::BROKEN_OFF {
@@ -438,7 +475,7 @@ impl Interpreter {
                     local.reads.remove(at);
                 }
             },
-            (I::CondWait(..) | I::RetryWait(..), 0) if outcome == Outcome::INTERRUPTED || failed => {}
+            (I::CondWait(..) | I::RetryWait(..), 0) if failed => {}
             (I::CondWait(_, m, _) | I::RetryWait(_, m), 0) => {
                 local.locks.retain(|l| *l != m);
                 next = false;
@@ -570,8 +607,6 @@ impl Interpreter {
                     local.last = self.changes[n];
                 }
             }
-            (I::Raise(s), _) => self.arbiter.set_value(o.signals[s], 1),
-            (I::Await(s, _), _) if outcome == Outcome::DONE => self.arbiter.set_value(o.signals[s], 0),
             (I::Store(x, value), _) => self.arbiter.set_value(o.cells[x], value),
             (I::Add(x), _) => {
                 local.last = self.arbiter.value(o.cells[x]);
@@ -579,7 +614,11 @@ impl Interpreter {
             }
             (I::Cas(x, _, new), _) if !failed => self.arbiter.set_value(o.cells[x], new),
             (I::FutexWait(..), 0) => next = failed,
-            _ => {}
+            _ => {
+                if let Some(value) = outside::settle(instruction, outcome, o, &mut self.arbiter) {
+                    local.last = value;
+                }
+            }
         }
         local.log.push(local.last);
         if next {

@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 
 pub mod compare;
 mod interpreter;
+mod outside;
 mod program;
 pub mod random;
 

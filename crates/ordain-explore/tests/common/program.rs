@@ -92,8 +92,26 @@ pub enum I {
     Await(usize, Wait),
     /// Waits until a signal is pending.
     Poll(Wait),
-    Interrupt(usize),
-    TakeInterrupt,
+    /// Makes descriptor `.0` ready, once it has room, and tells the poll set if that watches it.
+    Feed(usize),
+    /// Changes descriptor `.0` in a way that the poll set is told of.
+    Shut(usize),
+    /// Lets the poll set watch descriptor `.0`, or no more if it did.
+    Watch(usize),
+    /// Waits until the poll set has been told something, and takes that.
+    PollSet(Wait),
+    /// Makes name `.0`, which leads to the file of that number, unless it is there.
+    MakeName(usize),
+    /// Makes name `.0`, or empties the file that it leads to.
+    OpenName(usize),
+    /// Looks at the file that name `.0` leads to.
+    LookAtFile(usize),
+    /// Changes the file that name `.0` leads to.
+    ChangeFile(usize),
+    /// Removes name `.0`, of which its file knows.
+    RemoveName(usize),
+    /// Makes name `.1` lead where name `.0` leads, unless it is there.
+    LinkName(usize, usize),
     Cancel(usize),
     TestCancel,
     SetCancel(bool),
@@ -103,8 +121,10 @@ pub enum I {
     KillAny(u32),
     /// Says which signals the thread blocks.
     Block(u64),
-    /// Says which signals are ignored.
+    /// Says which signals are ignored. Handlers tell which were when they began.
     Ignore(u64),
+    /// Says that no signal is ignored, and that handlers are for one signal only.
+    HandleOnce,
     /// Waits for one of these signals.
     TakeSignal(u64, Wait),
     /// Ends the program.

@@ -42,7 +42,7 @@ impl Dice {
 }
 
 impl Dice {
-    /// As [`Dice::wait`], for locks: they cannot be interrupted.
+    /// As [`Dice::wait`], for locks: waiting for them cannot be broken off.
     fn lock_wait(&mut self) -> Wait {
         match self.wait() {
             Wait::Interruptible => Wait::Block,
@@ -50,6 +50,9 @@ impl Dice {
         }
     }
 }
+
+/// How many topics all programs may be about. The others need several instructions that fit together, so programs about few things have them.
+const COMMON_TOPICS: usize = 18;
 
 /// Which primitives a program is about.
 #[derive(Clone, Copy)]
@@ -72,9 +75,11 @@ enum Topic {
     Signal,
     Share,
     Crash,
+    Ready,
+    Files,
 }
 
-const TOPICS: [Topic; 18] = [
+const TOPICS: [Topic; 20] = [
     Topic::Memory,
     Topic::Mutex,
     Topic::RwLock,
@@ -93,16 +98,18 @@ const TOPICS: [Topic; 18] = [
     Topic::Signal,
     Topic::Share,
     Topic::Crash,
+    Topic::Ready,
+    Topic::Files,
 ];
 
 fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, out: &mut Vec<I>) {
-    if dice.focused && dice.chance(15) {
-        out.push(I::Interrupt(dice.below(threads)));
+    if dice.focused && dice.chance(8) {
+        out.push(I::Cancel(dice.below(threads)));
     }
     let one = dice.focused && dice.chance(80);
     let two = if one { 0 } else { dice.below(2) };
     let cell = if one { 0 } else { dice.below(CELLS) };
-    // Only what waits for something from outside, for a thread or for a semaphore can be interrupted.
+    // Only what waits for something from outside, for a thread or for a semaphore can be broken off.
     let any = dice.wait();
     let wait = if any == Wait::Interruptible { Wait::Block } else { any };
     match topic {
@@ -159,7 +166,7 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             3 | 4 => out.push(I::Notify(cell, if dice.chance(60) { 1 } else { u32::MAX })),
             5 => out.push(I::DestroyCond(cell)),
             8 | 9 => out.extend([I::Lock(two, Wait::Try), I::Unlock(two)]),
-            10 => out.push(I::Interrupt(dice.below(threads))),
+            10 => out.push(I::Cancel(dice.below(threads))),
             _ => {
                 out.push(I::Lock(two, Wait::Block));
                 out.push(I::Notify(cell, 1));
@@ -216,8 +223,8 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             0 | 1 => I::Raise(two),
             2 | 3 => I::Await(two, any),
             4 => I::Poll(any),
-            5 | 6 => I::Interrupt(dice.below(threads)),
-            7 => I::TakeInterrupt,
+            5 | 6 => I::Cancel(dice.below(threads)),
+            7 => I::TestCancel,
             _ => I::End,
         }),
         Topic::Cancel => match dice.below(8) {
@@ -238,6 +245,7 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             0 | 1 => I::Kill(dice.below(threads), 1 + two as u32),
             2 | 3 => I::KillAny(1 + two as u32),
             4 | 5 => I::Block(dice.below(4) as u64),
+            6 if dice.focused && dice.chance(30) => I::HandleOnce,
             6 => I::Ignore(dice.below(3) as u64),
             7 => I::Sleep,
             _ => I::TakeSignal(1 + dice.below(3) as u64, any),
@@ -250,9 +258,25 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             4 => I::SkipIfOdd(1),
             _ => I::DropShare(two),
         }),
+        Topic::Ready => out.push(match dice.below(10) {
+            0..=2 => I::Feed(two),
+            3 => I::Shut(two),
+            4 | 5 => I::Watch(two),
+            6 => I::Await(two, any),
+            7 => I::Poll(any),
+            _ => I::PollSet(any),
+        }),
+        Topic::Files => out.push(match dice.below(9) {
+            0 | 1 => I::MakeName(two),
+            2 => I::OpenName(two),
+            3 | 4 => I::LookAtFile(two),
+            5 | 6 => I::ChangeFile(two),
+            7 => I::RemoveName(two),
+            _ => I::LinkName(two, 1 - two),
+        }),
         // What comes of a step decides whether the thread crashes.
         Topic::Crash => {
-            let topic = if dice.chance(30) { Topic::Choice } else { TOPICS[dice.below(TOPICS.len() - 1)] };
+            let topic = if dice.chance(30) { Topic::Choice } else { TOPICS[dice.below(COMMON_TOPICS - 1)] };
             instruction(dice, topic, threads, channels, out);
             match dice.below(4) {
                 0 => out.push(I::SkipIfOdd(1)),
@@ -299,7 +323,8 @@ fn make(mut dice: Dice) -> Program {
         channels = vec![channels[kind]];
     }
     let most = if dice.focused { 2 } else { 3 };
-    let topics: Vec<Topic> = (0..1 + dice.below(most)).map(|_| TOPICS[dice.below(TOPICS.len())]).collect();
+    let topics = if dice.focused { TOPICS.len() } else { COMMON_TOPICS };
+    let topics: Vec<Topic> = (0..1 + dice.below(most)).map(|_| TOPICS[dice.below(topics)]).collect();
     let longest = if threads == 2 { 5 } else { 3 };
     let mut bodies = Vec::new();
     for _ in 0..threads {

@@ -109,7 +109,7 @@ pub fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View
     crate::mutation::apply(op, thread, signal::is_due(op, thread, view), view.fixed(), out);
 }
 
-/// Adds what `op` touches but for signals and interruptions: what it waits for, if a handler runs in its place.
+/// Adds what `op` touches but for signals and cancellation: what it waits for, if a handler runs in its place.
 pub fn add_objects(op: &Operation, thread: ThreadId, view: &impl View, out: &mut Footprint) {
     object_footprint(op, thread, 0, view, out);
 }
@@ -138,14 +138,14 @@ fn own_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View
     }
     object_footprint(op, thread, choice, view, out);
     if looks && outside::breaks_off_at_once(op, thread, view) {
-        // Who was interrupted gives up even if it could be served: the interruption came first. It changes nothing, but could have been
-        // served before it was interrupted, and then it matters when.
+        // Who is to end gives up even if it could be served: the cancellation came first. It changes nothing, but could have been
+        // served before it was cancelled, and then it matters when.
         out[1..].iter_mut().for_each(|access| *access = Access::read(access.object()));
     }
     signal::footprint(op, thread, choice, view, out);
 }
 
-/// The footprint of `op` but for signals and interruptions.
+/// The footprint of `op` but for signals and cancellation.
 fn object_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View, out: &mut Footprint) {
     match *op {
         Operation::Spawn { .. }
@@ -216,8 +216,6 @@ fn object_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl V
         Operation::Await { .. }
         | Operation::Poll { .. }
         | Operation::Access { .. }
-        | Operation::Interrupt { .. }
-        | Operation::TakeInterrupt
         | Operation::Cancel { .. }
         | Operation::TestCancel
         | Operation::SetCancel { .. }
@@ -316,8 +314,6 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         Operation::Await { .. }
         | Operation::Poll { .. }
         | Operation::Access { .. }
-        | Operation::Interrupt { .. }
-        | Operation::TakeInterrupt
         | Operation::Cancel { .. }
         | Operation::TestCancel
         | Operation::SetCancel { .. }

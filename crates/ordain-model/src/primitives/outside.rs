@@ -1,21 +1,18 @@
-//! What comes from outside the threads: descriptors that are ready, signals, interruptions, cancellation, and the end of the program.
+//! What comes from outside the threads: descriptors that are ready, signals, cancellation, and the end of the program.
 //!
-//! Word of a descriptor or of signals: bits that the front end sets after each operation on it. Word of an interruption: whether
-//! there is one that the thread has not taken yet, whether the thread is to end, and whether it heeds that. Word of a name: the number
-//! of the file that it leads to.
+//! Word of a descriptor or of signals: bits that the front end sets after each operation on it. Word of a cancellation: whether the
+//! thread is to end, and whether it heeds that. Word of a name: the number of the file that it leads to.
 
 use super::{queue, served};
 use crate::footprint::{Access, Footprint};
 use crate::names::{ObjectId, ThreadId};
 use crate::operation::{Operation, Outcome, Wait};
-use crate::state::{INTERRUPTED, State, View, WAITING};
+use crate::state::{State, View};
 
-/// Bit of an interruption: there is one.
-const INTERRUPT: u64 = 1;
-/// Bit of an interruption: the thread is to end.
-const CANCEL: u64 = 2;
-/// Bit of an interruption: the thread does not heed that it is to end.
-const HEEDLESS: u64 = 4;
+/// Bit of a cancellation: the thread is to end.
+const CANCEL: u64 = 1;
+/// Bit of a cancellation: the thread does not heed that it is to end.
+const HEEDLESS: u64 = 2;
 
 /// What is done to a member of a set, as its mask.
 pub struct Member;
@@ -90,46 +87,26 @@ fn access(set: ObjectId, view: &impl View, out: &mut Footprint) {
     }
 }
 
-/// Whether a thread has an interruption that it has not taken yet.
-pub(super) fn is_interrupted(thread: ThreadId, view: &impl View) -> bool {
-    view.word(view.fixed().interruption(thread)) & INTERRUPT != 0
-}
-
 fn is_cancelled(thread: ThreadId, view: &impl View) -> bool {
-    view.word(view.fixed().interruption(thread)) & (CANCEL | HEEDLESS) == CANCEL
+    view.word(view.fixed().cancellation(thread)) & (CANCEL | HEEDLESS) == CANCEL
 }
 
-/// The access of a thread that looks whether it was interrupted or is to end, and takes notice.
+/// The access of a thread that looks whether it is to end, and takes notice.
 pub(super) fn look(thread: ThreadId, view: &impl View) -> Access {
-    let interruption = view.fixed().interruption(thread);
-    let noticed = is_interrupted(thread, view) || is_cancelled(thread, view);
-    if noticed { Access::write(interruption) } else { Access::read(interruption) }
-}
-
-/// The access of a thread that looks only whether it was interrupted, and takes that.
-pub(super) fn look_for_interrupt(thread: ThreadId, view: &impl View) -> Access {
-    super::read_or_write(view.fixed().interruption(thread), is_interrupted(thread, view))
-}
-
-/// Takes the interruption, if there is one.
-fn take_interrupt(thread: ThreadId, state: &mut State) -> bool {
-    let interrupted = is_interrupted(thread, state);
-    let interruption = state.fixed.interruption(thread);
-    state.set(interruption, state.word(interruption) & !INTERRUPT);
-    interrupted
+    super::read_or_write(view.fixed().cancellation(thread), is_cancelled(thread, view))
 }
 
 /// Takes notice that the thread is to end, if that is so: it heeds nothing more.
 fn take_cancel(thread: ThreadId, state: &mut State) -> bool {
     let cancelled = is_cancelled(thread, state);
     if cancelled {
-        let interruption = state.fixed.interruption(thread);
-        state.set(interruption, state.word(interruption) | HEEDLESS);
+        let cancellation = state.fixed.cancellation(thread);
+        state.set(cancellation, state.word(cancellation) | HEEDLESS);
     }
     cancelled
 }
 
-/// Whether a wait looks for interruptions and cancellation. Who joins a thread that has ended does not; waits with a limit look
+/// Whether a wait looks for cancellation. Who joins a thread that has ended does not; waits with a limit look
 /// when they are about to give up; waits on condition variables look in any case.
 pub(super) fn looks(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
     match (op, op.wait()) {
@@ -149,45 +126,33 @@ pub(super) fn may_end_woken(op: &Operation, thread: ThreadId, view: &impl View) 
         && is_cancelled(thread, view)
 }
 
-/// Whether a wait ends because its thread was interrupted or is to end, whatever it waits for. Who waits for a thread, or in a queue, or
+/// Whether a wait ends because its thread is to end, whatever it waits for. Who waits for a thread, or in a queue, or
 /// with a limit, looks at that first.
 pub(super) fn breaks_off_at_once(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
     op.wait() == Some(Wait::Interruptible)
         && !matches!(op, Operation::Join { .. } | Operation::Woken { .. })
-        && (is_interrupted(thread, view) || is_cancelled(thread, view))
+        && is_cancelled(thread, view)
 }
 
-/// Whether a wait that is not served ends because its thread was interrupted or is to end.
+/// Whether a wait that is not served ends because its thread is to end.
 pub(super) fn breaks_off(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
-    looks(op, thread, view)
-        && (is_cancelled(thread, view) || op.wait() == Some(Wait::Interruptible) && is_interrupted(thread, view))
+    looks(op, thread, view) && is_cancelled(thread, view)
 }
 
-/// What a wait gets instead of what it waits for, because its thread is to end or was interrupted.
+/// What a wait gets instead of what it waits for, because its thread is to end.
 pub(super) fn break_off(op: &Operation, thread: ThreadId, choice: u32, state: &mut State) -> Option<Outcome> {
-    if matches!(op, Operation::QueueWait { .. }) {
-        return take_interrupt(thread, state).then_some(Outcome::INTERRUPTED);
-    }
     if !looks(op, thread, state) {
         return None;
     }
     let woken = queue::notified(thread, state);
     let may_end = !matches!(op, Operation::Woken { .. }) || !woken || choice > 0;
-    if may_end && take_cancel(thread, state) {
-        return Some(match *op {
-            Operation::Woken { queue, .. } => queue::leave(queue, thread, state),
-            _ => Outcome::CANCELLED,
-        });
+    if !may_end || !take_cancel(thread, state) {
+        return None;
     }
-    let interrupted = op.wait() == Some(Wait::Interruptible) && take_interrupt(thread, state);
-    interrupted.then_some(Outcome::INTERRUPTED)
-}
-
-/// The condition variable or futex that a thread waits in and leaves when it is interrupted. Nobody leaves a barrier early.
-fn left(thread: ThreadId, view: &impl View) -> Option<ObjectId> {
-    let place = view.word(view.fixed().place(thread));
-    let queue = (place >= WAITING).then(|| ObjectId((place - WAITING) as u32))?;
-    (view.fixed().param(queue) == 0).then_some(queue)
+    Some(match *op {
+        Operation::Woken { queue, .. } => queue::leave(queue, thread, state),
+        _ => Outcome::CANCELLED,
+    })
 }
 
 pub(super) fn footprint(op: &Operation, thread: ThreadId, view: &impl View, out: &mut Footprint) {
@@ -205,16 +170,9 @@ pub(super) fn footprint(op: &Operation, thread: ThreadId, view: &impl View, out:
             out.extend(members.map(|(o, mask)| super::read_or_write(*o, takes && mask & Member::TAKE != 0)));
         }
         Operation::Access { set, .. } => access(set, view, out),
-        Operation::Interrupt { thread: target } => {
-            out.push(Access::write(view.fixed().place(target)));
-            match left(target, view) {
-                Some(queue) => out.push(Access::write(queue)),
-                None => out.push(Access::write(view.fixed().interruption(target))),
-            }
-        }
-        Operation::TakeInterrupt | Operation::TestCancel => out.push(look(thread, view)),
-        Operation::Cancel { thread: target } => out.push(Access::write(view.fixed().interruption(target))),
-        Operation::SetCancel { .. } => out.push(Access::write(view.fixed().interruption(thread))),
+        Operation::TestCancel => out.push(look(thread, view)),
+        Operation::Cancel { thread: target } => out.push(Access::write(view.fixed().cancellation(target))),
+        Operation::SetCancel { .. } => out.push(Access::write(view.fixed().cancellation(thread))),
         Operation::End | Operation::Crash => out.push(Access::EVERYTHING),
         _ => {}
     }
@@ -225,35 +183,20 @@ pub(super) fn apply(op: &Operation, thread: ThreadId, state: &mut State) -> Outc
         Operation::Await { object, mask, .. } => super::truth(state.word(object) & mask != 0),
         Operation::Poll { set, .. } => super::truth(ready(set, state)),
         Operation::Access { set, .. } => super::truth(!is_there(set, state)),
-        Operation::Interrupt { thread: target } => {
-            match left(target, state) {
-                Some(queue) => {
-                    state.dequeue(queue, |t| t == target);
-                    state.set(state.fixed.place(target), INTERRUPTED);
-                }
-                None => raise(target, INTERRUPT, state),
-            }
-            Outcome::DONE
-        }
-        Operation::TakeInterrupt if take_interrupt(thread, state) => Outcome::INTERRUPTED,
         Operation::Cancel { thread: target } => {
-            raise(target, CANCEL, state);
+            let cancellation = state.fixed.cancellation(target);
+            state.set(cancellation, state.word(cancellation) | CANCEL);
             Outcome::DONE
         }
         Operation::TestCancel if take_cancel(thread, state) => Outcome::CANCELLED,
         Operation::SetCancel { heeds } => {
-            let interruption = state.fixed.interruption(thread);
-            let rest = state.word(interruption) & !HEEDLESS;
-            state.set(interruption, if heeds { rest } else { rest | HEEDLESS });
+            let cancellation = state.fixed.cancellation(thread);
+            let rest = state.word(cancellation) & !HEEDLESS;
+            state.set(cancellation, if heeds { rest } else { rest | HEEDLESS });
             Outcome::DONE
         }
         _ => Outcome::DONE,
     }
-}
-
-fn raise(thread: ThreadId, bit: u64, state: &mut State) {
-    let interruption = state.fixed.interruption(thread);
-    state.set(interruption, state.word(interruption) | bit);
 }
 
 #[cfg(test)]

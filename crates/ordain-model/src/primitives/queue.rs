@@ -3,16 +3,16 @@
 //! Word of a queue: the list of its waiters. A thread joins a queue in one step and waits for the change of its own *place*
 //! in another, so that a woken thread depends on the notification that woke it and on no other.
 
-use super::{lock, outside, truth};
+use super::{lock, truth};
 use crate::finding::Misuse;
 use crate::footprint::{Access, Footprint};
 use crate::names::{ObjectId, ThreadId};
 use crate::operation::{Operation, Outcome};
-use crate::state::{ABSENT, FREED, INTERRUPTED, NOTIFIED, State, View, WAITING};
+use crate::state::{ABSENT, FREED, NOTIFIED, State, View, WAITING};
 use smallvec::SmallVec;
 
 pub(super) fn notified(thread: ThreadId, view: &impl View) -> bool {
-    matches!(view.word(view.fixed().place(thread)), NOTIFIED | INTERRUPTED)
+    view.word(view.fixed().place(thread)) == NOTIFIED
 }
 
 /// Whether nobody waits in the queue.
@@ -68,7 +68,7 @@ fn completes(barrier: ObjectId, view: &impl View) -> bool {
 /// The queue that a thread waits in, which a requeue may have changed.
 fn current_queue(thread: ThreadId, announced: ObjectId, view: &impl View) -> ObjectId {
     match view.word(view.fixed().place(thread)) {
-        ABSENT | NOTIFIED | INTERRUPTED => announced,
+        ABSENT | NOTIFIED => announced,
         waiting => ObjectId((waiting - WAITING) as u32),
     }
 }
@@ -77,10 +77,7 @@ pub(super) fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &im
     let place = |t: ThreadId| Access::write(view.fixed().place(t));
     match *op {
         Operation::QueueWait { queue, lock } => {
-            out.push(outside::look_for_interrupt(thread, view));
-            if !outside::is_interrupted(thread, view) {
-                out.extend([Access::write(queue), Access::write(lock), place(thread)]);
-            }
+            out.extend([Access::write(queue), Access::write(lock), place(thread)]);
         }
         Operation::FutexWait { cell, queue, expected } => {
             out.push(Access::read(cell));
@@ -140,7 +137,6 @@ pub(super) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         }
         Operation::Woken { queue, .. } => {
             let served = notified(thread, state);
-            let interrupted = state.word(state.fixed.place(thread)) == INTERRUPTED;
             let mut misuse = None;
             if !served {
                 let queue = current_queue(thread, queue, state);
@@ -148,7 +144,7 @@ pub(super) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
                 misuse = (state.word(queue) & FREED != 0).then_some(Misuse::UseAfterFree);
             }
             state.set(state.fixed.place(thread), ABSENT);
-            (if interrupted { Outcome::INTERRUPTED } else { truth(served) }, misuse)
+            (truth(served), misuse)
         }
         Operation::Notify { queue, count } => {
             let woken = picked(queue, count, choice, state);

@@ -31,7 +31,7 @@ pub(super) fn tickets(lock: ObjectId, view: &impl View) -> Option<ObjectId> {
 /// Whether a writer waits that others must let go first.
 fn is_awaited(lock: ObjectId, view: &impl View) -> bool {
     let count = view.word(lock) & ALL_WAITING;
-    count != tickets(lock, view).map_or(0, |tickets| view.word(tickets) * WAITING & ALL_WAITING)
+    count != tickets(lock, view).map_or(0, |tickets| view.word(tickets).wrapping_mul(WAITING) & ALL_WAITING)
 }
 
 pub(super) fn read_served(lock: ObjectId, view: &impl View) -> bool {
@@ -45,7 +45,7 @@ pub(super) fn write_served(lock: ObjectId, view: &impl View) -> bool {
 /// Whether the writer with this ticket can have the lock.
 pub(super) fn ticket_served(lock: ObjectId, ticket: u32, view: &impl View) -> bool {
     let word = view.word(lock);
-    word & (WRITER | READERS) == 0 && word & ALL_WAITING == u64::from(ticket) * WAITING & ALL_WAITING
+    word & (WRITER | READERS) == 0 && word & ALL_WAITING == u64::from(ticket).wrapping_mul(WAITING) & ALL_WAITING
         || is_destroyed(lock, view)
 }
 
