@@ -86,7 +86,11 @@ impl Simulated {
             Some(line) => explore_connected(target, &mut *strategy, &task.fragment, line, &mut observe),
             None => explore_fragment(target, &mut *strategy, &task.fragment, &mut observe),
         };
-        let busy = |i: &I| matches!(i, I::BusyLoop(..) | I::BusyUntilSet(_));
+        // What a thread that spins watches depends on how often it went round, and a signal may end that early. Then the search goes on
+        // undivided.
+        let has_signals = self.0.program.threads.iter().flatten().any(|i| matches!(i, I::Kill(..) | I::KillAny(_)));
+        let busy =
+            |i: &I| matches!(i, I::BusyLoop(..) | I::BusyUntilSet(_)) || has_signals && matches!(i, I::LateSpin(_));
         let may_be_mistaken = self.0.program.threads.iter().flatten().any(busy);
         assert!(may_be_mistaken || !explored.mistaken, "a planned step touched other things than was thought");
         explored.loops = self.0.arbiter.long_loops().to_vec();

@@ -8,6 +8,7 @@ use crate::descriptors;
 use crate::engine::{self, active, control, engine, step};
 use crate::objects;
 use crate::real;
+use crate::signals;
 use crate::unmodelled::{self, Unmodelled};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -50,10 +51,24 @@ fn streams() -> &'static mut Streams {
     unsafe { &mut *STREAMS }
 }
 
+/// Whether the program is linked with functions that lock a stream for longer than one call.
+static mut LOCKS: bool = false;
+
 /// Makes what is needed, once.
 pub fn prepare() {
     // SAFETY: only the carrier comes here.
-    unsafe { STREAMS = Box::into_raw(Box::default()) };
+    unsafe {
+        STREAMS = Box::into_raw(Box::default());
+        LOCKS = signals::is_linked(&[c"flockfile", c"ftrylockfile"]);
+    }
+}
+
+/// A thread was made. Which one locks a stream first is not explored.
+pub fn note_locks() {
+    // SAFETY: set before the program begins.
+    if unsafe { LOCKS } {
+        unmodelled::note(Unmodelled::StreamLocks);
+    }
 }
 
 /// Begins an execution.
