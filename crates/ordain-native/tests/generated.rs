@@ -62,7 +62,7 @@ struct Explored {
     outcomes: BTreeSet<Outcome>,
     /// All was explored.
     complete: bool,
-    /// Threads that seemed to wait in a loop were held: a loop that sleeps three times looks like that, and one order of ends is taken.
+    /// Threads that seemed to wait in a loop were held: not every number of rounds was explored.
     held: bool,
 }
 
