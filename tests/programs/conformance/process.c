@@ -39,7 +39,8 @@ static pid_t child(int status) {
 
 int main(int argc, char **argv) {
     HOLDS(getpid() > 0 && getppid() >= 0 && gettid() == getpid());
-    HOLDS(getpgrp() > 0 && getpgid(0) == getpgrp() && getsid(0) > 0);
+    // A leader outside the process namespace is shown as 0, which is an answer as well.
+    HOLDS(getpgrp() >= 0 && getpgid(0) == getpgrp() && getsid(0) >= 0);
     SHOW(getpgid(-1));
     SHOW(setpgid(0, -1));
     SHOW(getsid(-1));
