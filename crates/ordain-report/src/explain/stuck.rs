@@ -128,7 +128,8 @@ pub(super) static LIVELOCK: Explanation = Explanation {
     }],
     notes: &[
         "Ordain explores the first idle rounds of a loop (`--spin-bound`, 2 unless set), then lets the thread wait until \
-         something that it looked at changes. Only if nothing ever does is it a livelock.",
+         something that it looked at changes. Only if nothing ever does is it a livelock. A loop that ends by itself \
+         gets sixteen times as many rounds, and nothing is verified if that is not enough.",
         "A loop that changes something in every round is not idle; it ends as a `step-limit`.",
         "At level sync, a loop on memory alone makes no visible call; it is a `hang`.",
     ],
