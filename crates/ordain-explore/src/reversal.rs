@@ -490,6 +490,7 @@ fn is_fixed(op: &Operation, execution: &Execution) -> bool {
             | Operation::Sleep
             | Operation::Yield
             | Operation::MakeConsistent { .. }
+            | Operation::Initialise { .. }
             | Operation::Destroy { .. }
             | Operation::Free { .. }
             | Operation::Cancel { .. }

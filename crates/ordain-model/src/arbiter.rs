@@ -133,6 +133,15 @@ fn lesson(site: Site, level: u32) -> Site {
     Site(site.0 ^ u64::from(level) << 58)
 }
 
+/// The word and the parameter of an object of one part that begins with `initial`.
+pub fn first_state(kind: ObjectKind, initial: u64) -> (u64, u64) {
+    match kind {
+        ObjectKind::Mutex | ObjectKind::RwLock => (0, initial),
+        ObjectKind::Barrier => (0, initial.max(1)),
+        _ => (initial, 0),
+    }
+}
+
 impl Arbiter {
     /// An arbiter with no execution under way.
     pub fn new(options: Options) -> Self {
@@ -299,8 +308,6 @@ impl Arbiter {
     /// Gives an object that was named before, such as a static, its initial state in this execution.
     pub fn initialise(&mut self, object: ObjectId, initial: u64) {
         match self.names.kind(object) {
-            ObjectKind::Mutex => self.init_object(object, 0, initial),
-            ObjectKind::Barrier => self.init_object(object, 0, initial.max(1)),
             ObjectKind::Channel => {
                 self.init_object(object, 0, initial);
                 self.init_object(object.offset(1), 0, 0);
@@ -329,7 +336,10 @@ impl Arbiter {
                 self.init_object(object, initial, u64::from(object.watchers().0));
                 self.init_object(object.watchers(), 0, 0);
             }
-            _ => self.init_object(object, initial, 0),
+            kind => {
+                let (word, param) = first_state(kind, initial);
+                self.init_object(object, word, param);
+            }
         }
     }
 

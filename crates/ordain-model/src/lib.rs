@@ -30,7 +30,7 @@ pub mod races;
 pub mod schedule;
 pub mod state;
 
-pub use arbiter::{Arbiter, Mark, Options};
+pub use arbiter::{Arbiter, Mark, Options, first_state};
 pub use execution::{Divergence, End, Execution, PendingOp, Site, Size, Step, Transition};
 pub use finding::{DataRace, Deadlock, Misuse};
 pub use footprint::{Access, Footprint, dependent};

@@ -448,6 +448,16 @@ pub enum Operation {
     /// Ends the program: no other thread goes on. It depends on everything that others have done and could still do.
     End,
 
+    /// Gives an object its initial state, whatever happened to it before: holders do not keep others out any longer, and waiters
+    /// wait in vain.
+    Initialise {
+        /// The object.
+        object: ObjectId,
+        /// Its word: the count of a semaphore.
+        word: u64,
+        /// Its parameter: the number of threads of a barrier, the kind of a mutex.
+        param: u64,
+    },
     /// Ends the life of an object; a finding if it is in use.
     Destroy {
         /// The object.
@@ -595,7 +605,8 @@ impl Operation {
             | Self::DropSender { channel }
             | Self::DropReceiver { channel } => Some(channel),
             Self::Count { count, .. } | Self::AddShare { count, .. } | Self::DropShare { count, .. } => Some(count),
-            Self::Destroy { object }
+            Self::Initialise { object, .. }
+            | Self::Destroy { object }
             | Self::Free { object }
             | Self::Await { object, .. }
             | Self::Poll { set: object, .. }
@@ -715,6 +726,7 @@ impl Operation {
             | Self::SetActions { signals: o, .. }
             | Self::TakeSignal { signals: o, .. }
             | Self::Access { set: o, .. }
+            | Self::Initialise { object: o, .. }
             | Self::Destroy { object: o }
             | Self::DestroyQueue { queue: o }
             | Self::Free { object: o } => object(o),
@@ -826,6 +838,7 @@ impl Operation {
             Self::TakeSignal { .. } => "take-signal",
             Self::Look => "look",
             Self::End => "end",
+            Self::Initialise { .. } => "initialise",
             Self::Destroy { .. } | Self::DestroyQueue { .. } => "destroy",
             Self::Free { .. } => "free",
             Self::Crash => "crash",

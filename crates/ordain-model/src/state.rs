@@ -131,6 +131,12 @@ impl State {
         self.words[object.index()] = word;
     }
 
+    /// Begins an object anew. Who held it does not know, and gives it back as if nothing had happened.
+    pub(crate) fn initialise(&mut self, object: ObjectId, word: u64, param: u64) {
+        self.fixed.params[object.index()] = param;
+        self.set(object, word);
+    }
+
     /// Stores a new list of waiters as the word of `queue`.
     #[cfg(test)]
     pub(crate) fn set_waiters(&mut self, queue: ObjectId, waiters: impl Iterator<Item = ThreadId>) {

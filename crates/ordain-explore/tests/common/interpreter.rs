@@ -215,6 +215,14 @@ impl Interpreter {
                 (I::MakeConsistent(m), _) => {
                     local.locks.contains(&m).then(|| Operation::MakeConsistent { lock: o.mutexes[m] })
                 }
+                (I::InitMutex(m), _) => Some(anew(o.mutexes[m], ObjectKind::Mutex, self.program.mutexes[m])),
+                // Locks with tickets are the library's, which initialises none again.
+                (I::InitRwLock(l), _) => {
+                    (!self.program.tickets).then(|| anew(o.rwlocks[l], ObjectKind::RwLock, 0))
+                }
+                (I::InitCond(c), _) => Some(anew(o.conds[c], ObjectKind::Condvar, 0)),
+                (I::InitSemaphore(s), _) => Some(anew(o.semaphores[s], ObjectKind::Semaphore, self.program.semaphore)),
+                (I::InitBarrier(b), _) => Some(anew(o.barriers[b], ObjectKind::Barrier, self.program.barrier)),
                 (I::Destroy(m), _) => Some(Operation::Destroy { object: o.mutexes[m] }),
                 (I::Read(l, wait), _) => Some(Operation::ReadLock { lock: o.rwlocks[l], wait }),
                 (I::Write(l, Wait::Block), 0) if self.program.tickets => {
@@ -688,4 +696,10 @@ impl Target for Interpreter {
     fn names(&self) -> &Names {
         self.arbiter.names()
     }
+}
+
+/// Begins an object anew.
+fn anew(object: ObjectId, kind: ObjectKind, initial: u64) -> Operation {
+    let (word, param) = ordain_model::first_state(kind, initial);
+    Operation::Initialise { object, word, param }
 }

@@ -8,6 +8,12 @@ pub enum I {
     Lock(usize, Wait),
     Unlock(usize),
     MakeConsistent(usize),
+    /// Begin an object anew, with what it began with.
+    InitMutex(usize),
+    InitRwLock(usize),
+    InitCond(usize),
+    InitSemaphore(usize),
+    InitBarrier(usize),
     /// Ends the life of a mutex.
     Destroy(usize),
     Read(usize, Wait),

@@ -139,6 +139,7 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             match dice.below(20) {
                 0 => out.push(I::Destroy(two)),
                 1 => out.push(I::FreeMutex(two)),
+                2 => out.push(I::InitMutex(two)),
                 _ => {}
             }
         }
@@ -156,6 +157,9 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             if dice.chance(60) {
                 out.push(I::Release(1 - two));
             }
+            if dice.chance(5) {
+                out.push(I::InitRwLock(two));
+            }
         }
         Topic::Condvar => match dice.below(if dice.focused { 11 } else { 8 }) {
             0..=2 => {
@@ -164,7 +168,8 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
                 out.push(I::Unlock(two));
             }
             3 | 4 => out.push(I::Notify(cell, if dice.chance(60) { 1 } else { u32::MAX })),
-            5 => out.push(I::DestroyCond(cell)),
+            5 if dice.chance(50) => out.push(I::DestroyCond(cell)),
+            5 => out.push(I::InitCond(cell)),
             8 | 9 => out.extend([I::Lock(two, Wait::Try), I::Unlock(two)]),
             10 => out.push(I::Cancel(dice.below(threads))),
             _ => {
@@ -174,9 +179,13 @@ fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, o
             }
         },
         Topic::Semaphore => {
-            out.push(if dice.chance(60) { I::Acquire(two, any) } else { I::Post(two) });
+            out.push(match dice.below(20) {
+                0 => I::InitSemaphore(two),
+                1..=7 => I::Post(two),
+                _ => I::Acquire(two, any),
+            });
         }
-        Topic::Barrier => out.push(I::Barrier(two)),
+        Topic::Barrier => out.push(if dice.chance(10) { I::InitBarrier(two) } else { I::Barrier(two) }),
         Topic::Once => {
             out.push(match dice.below(10) {
                 0..=4 => I::Once(two),

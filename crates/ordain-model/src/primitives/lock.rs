@@ -89,6 +89,8 @@ fn depth(word: u64) -> u64 {
 
 pub(super) fn unlock(lock: ObjectId, thread: ThreadId, state: &mut State) -> (Outcome, Option<Misuse>) {
     if !owned(lock, thread, state) {
+        // It may have been initialised since.
+        state.release(thread, lock);
         let misuse = if state.word(lock) & OWNER == 0 { Misuse::UnlockUnlocked } else { Misuse::UnlockByNonOwner };
         return (Outcome::FAILED, Some(misuse));
     }

@@ -210,7 +210,10 @@ fn object_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl V
         }
         Operation::Count { count, observes } => out.push(read_or_write(count, observes)),
         Operation::AddShare { .. } | Operation::DropShare { .. } => count::footprint(op, view, out),
-        Operation::Destroy { object } | Operation::DestroyQueue { queue: object } | Operation::Free { object } => {
+        Operation::Initialise { object, .. }
+        | Operation::Destroy { object }
+        | Operation::DestroyQueue { queue: object }
+        | Operation::Free { object } => {
             out.push(Access::write(object));
         }
         Operation::Await { .. }
@@ -309,6 +312,10 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         Operation::Load { .. } | Operation::Store { .. } | Operation::Update { .. } => done,
         Operation::CompareExchange { cell, expected, .. } => (truth(cell::holds(cell, expected, state)), None),
         Operation::Choose { .. } => (Outcome(u64::from(choice)), None),
+        Operation::Initialise { object, word, param } => {
+            state.initialise(object, word, param);
+            done
+        }
         Operation::Destroy { object } | Operation::DestroyQueue { queue: object } => thread::destroy(object, state),
         Operation::Free { object } => thread::free(object, state),
         Operation::Await { .. }

@@ -93,7 +93,9 @@ pub(super) fn write_queue(lock: ObjectId, thread: ThreadId, state: &mut State) -
 /// Takes the lock or gives up; in any case the thread does not wait any more.
 pub(super) fn write_turn(lock: ObjectId, thread: ThreadId, state: &mut State) -> Outcome {
     let served = turn_served(lock, state);
-    state.set(lock, state.word(lock) - WAITING);
+    let word = state.word(lock);
+    // It may have been initialised since it began to wait.
+    state.set(lock, word - if word & ALL_WAITING != 0 { WAITING } else { 0 });
     if served {
         take(lock, thread, state);
     }
@@ -126,6 +128,8 @@ pub(super) fn unlock(lock: ObjectId, thread: ThreadId, shared: bool, state: &mut
     }
     state.release(thread, lock);
     let word = state.word(lock);
-    state.set(lock, if shared { word - READER } else { word & !WRITER });
+    // It may have been initialised since it was taken.
+    let reader = if word & READERS != 0 { READER } else { 0 };
+    state.set(lock, if shared { word - reader } else { word & !WRITER });
     (Outcome::DONE, None)
 }
