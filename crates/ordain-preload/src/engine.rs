@@ -6,6 +6,7 @@
 use crate::context::{self, ORDAIN_CURRENT, Registers};
 use crate::descriptors;
 use crate::inherited;
+use crate::initialisation::{self, Initialisations};
 use crate::inputs::Inputs;
 use crate::objects::Objects;
 use crate::outliving;
@@ -37,6 +38,8 @@ pub struct Engine {
     pub slots: Vec<Box<Slot>>,
     /// Objects by where they are.
     pub objects: Objects,
+    /// Initialisations of objects beside other threads.
+    pub initialisations: Initialisations,
     /// What came from outside.
     pub inputs: Inputs,
     /// What is to be run.
@@ -432,6 +435,7 @@ impl Engine {
             arbiter: Arbiter::new(Self::options(control)),
             slots: Vec::new(),
             objects: Objects::default(),
+            initialisations: Initialisations::default(),
             inputs: Inputs::default(),
             program,
             mode: Mode::from_number(control.mode.load(Relaxed)).unwrap_or(Mode::Exec),
@@ -601,6 +605,7 @@ impl Engine {
         (self.waited, self.vain) = (false, 0);
         self.arbiter.begin();
         self.objects.begin();
+        self.initialisations.begin();
         for slot in &mut self.slots {
             slot.reset();
         }
@@ -668,6 +673,7 @@ impl Engine {
         }
         self.log(&Event::Step { thread: transition.thread, choice: transition.choice });
         self.outcome = self.arbiter.apply(transition);
+        initialisation::follow(self);
         let next = self.slot_of[transition.thread.index()];
         if self.slots[next].crash.is_some() {
             self.enter(next);

@@ -26,6 +26,7 @@ mod handles;
 mod heap;
 mod image;
 mod inherited;
+mod initialisation;
 mod inputs;
 mod kernel;
 mod lifetimes;

@@ -123,8 +123,9 @@ pub fn stack_of(number: usize) -> core::ops::Range<u64> {
 
 /// Ends the execution if the step that the running thread has just made used an object whose memory is not there any more.
 pub fn check_use(op: &Operation) {
-    let e = engine();
     let Some(object) = op.object() else { return };
+    objects::check_doubt(object);
+    let e = engine();
     let address = e.objects.address(object);
     let execution = e.arbiter.execution();
     if let Some(at) = execution.misuses.last()

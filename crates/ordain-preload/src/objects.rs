@@ -29,6 +29,8 @@ pub struct Objects {
     stacks: Vec<u32>,
     /// Objects whose end of life matters, by address.
     living: BTreeMap<u64, ObjectId>,
+    /// Objects that threads are about to initialise, by address: their memory has no mark yet.
+    expected: BTreeMap<u64, ObjectId>,
     /// Objects known by address, generation and kind.
     pub found: BTreeMap<(u64, u32, u8), ObjectId>,
     /// How many objects were found at an address, and in which execution.
@@ -37,7 +39,25 @@ pub struct Objects {
     futexes: BTreeMap<u64, (u64, ObjectId, ObjectId)>,
     /// Sets by what is in them, and the execution in which they were last used.
     sets: BTreeMap<Vec<(ObjectId, u64)>, (u64, ObjectId)>,
+    /// Objects that threads are about to use although nobody has initialised them yet.
+    doubts: Vec<Doubt>,
     execution: u64,
+}
+
+/// An object that a thread is about to use although nobody has initialised it yet.
+#[derive(Clone, Copy)]
+struct Doubt {
+    slot: usize,
+    object: ObjectId,
+    address: u64,
+    place: Place,
+}
+
+/// Where the mark of an object is.
+#[derive(Clone, Copy)]
+enum Place {
+    Long(*const u64),
+    Short(*const u32),
 }
 
 impl Objects {
@@ -46,6 +66,27 @@ impl Objects {
         self.execution += 1;
         self.addresses.fill(0);
         self.living.clear();
+        self.expected.clear();
+        self.doubts.clear();
+    }
+
+    /// The object whose end of life matters that is at an address, or was there if nothing was told of its end.
+    pub fn living_at(&self, address: u64) -> Option<ObjectId> {
+        self.living.get(&address).copied()
+    }
+
+    /// An object is about to be initialised: who uses its memory first uses the same object.
+    pub fn expect(&mut self, address: u64, object: ObjectId) {
+        self.expected.insert(address, object);
+    }
+
+    /// Undoes [`Objects::expect`].
+    pub fn expect_no_longer(&mut self, address: u64) {
+        self.expected.remove(&address);
+    }
+
+    fn expected_at(&self, address: u64) -> Option<ObjectId> {
+        self.expected.get(&address).copied()
     }
 
     fn place(&mut self, object: ObjectId, address: u64, kind: ObjectKind) {
@@ -193,20 +234,66 @@ pub unsafe fn marked(address: u64, mark: *mut u64, kind: ObjectKind, initial: u6
         }
     }
     if value != 0 {
-        invalid(address, kind);
+        return doubtful(address, kind, Place::Long(mark));
     }
-    let object = find(address, kind, initial);
+    let object = found(address, kind, initial);
     // SAFETY: as above.
-    unsafe { mark.write_volatile(MARK | u64::from(object.0)) };
+    unsafe { mark.write_volatile(mark_of(object)) };
     object
 }
 
-/// Marks an object that a call initialises.
-pub unsafe fn mark(address: u64, mark: *mut u64, kind: ObjectKind, initial: u64) -> ObjectId {
-    let object = create(address, kind, initial);
-    // SAFETY: the program passes its object.
-    unsafe { mark.write_volatile(MARK | u64::from(object.0)) };
+/// The object for memory of a barrier that was never initialised.
+pub fn unmarked(address: u64, mark: *mut u64, kind: ObjectKind) -> ObjectId {
+    doubtful(address, kind, Place::Long(mark))
+}
+
+/// The object for memory that holds something else. Where initialisations matter, another thread may still initialise it until it is used.
+fn doubtful(address: u64, kind: ObjectKind, place: Place) -> ObjectId {
+    let e = engine();
+    if e.is_alone() || !crate::initialisation::matter(e) {
+        invalid(address, kind);
+    }
+    let object = found(address, kind, 0);
+    let e = engine();
+    e.objects.doubts.push(Doubt { slot: e.current, object, address, place });
     object
+}
+
+/// The running thread has used an object: ends the program if that was never initialised.
+pub fn check_doubt(object: ObjectId) {
+    let e = engine();
+    let slot = e.current;
+    let Some(at) = e.objects.doubts.iter().position(|doubt| doubt.slot == slot && doubt.object == object) else {
+        return;
+    };
+    let Doubt { address, place, .. } = e.objects.doubts.swap_remove(at);
+    // SAFETY: the program's object, which it has just used.
+    let is_marked = unsafe {
+        match place {
+            Place::Long(mark) => mark.read_volatile() == mark_of(object),
+            Place::Short(mark) => mark.read_volatile() == short_mark_of(object),
+        }
+    };
+    if !is_marked {
+        invalid(address, e.arbiter.names().kind(object));
+    }
+}
+
+/// The object for memory that holds nothing: the one that a thread is about to initialise, or one that is known by its address.
+fn found(address: u64, kind: ObjectKind, initial: u64) -> ObjectId {
+    let e = engine();
+    let expected = e.objects.expected_at(address).filter(|object| e.arbiter.names().kind(*object) == kind);
+    expected.unwrap_or_else(|| find(address, kind, initial))
+}
+
+/// What marks the program's object as this one.
+pub fn mark_of(object: ObjectId) -> u64 {
+    MARK | u64::from(object.0)
+}
+
+/// As [`mark_of`], for objects of four bytes.
+pub fn short_mark_of(object: ObjectId) -> u32 {
+    SHORT_MARK | object.0
 }
 
 /// As [`marked`], for objects of four bytes. `fresh` is what they hold before their first use.
@@ -219,19 +306,11 @@ pub unsafe fn marked_short(word: *mut u32, kind: ObjectKind, fresh: u32) -> Obje
         return ObjectId(value & !SHORT_MASK);
     }
     if value != fresh {
-        invalid(word as u64, kind);
+        return doubtful(word as u64, kind, Place::Short(word));
     }
-    let object = find(word as u64, kind, 0);
+    let object = found(word as u64, kind, 0);
     // SAFETY: as above.
-    unsafe { word.write_volatile(SHORT_MARK | object.0) };
-    object
-}
-
-/// Marks an object of four bytes that a call initialises.
-pub unsafe fn mark_short(word: *mut u32, kind: ObjectKind, initial: u64) -> ObjectId {
-    let object = create(word as u64, kind, initial);
-    // SAFETY: the program passes its object.
-    unsafe { word.write_volatile(SHORT_MARK | object.0) };
+    unsafe { word.write_volatile(short_mark_of(object)) };
     object
 }
 
@@ -251,7 +330,7 @@ pub fn lend() -> Lent {
             ObjectKind::Spin => u32::from(is_set == 0) * crate::sync::UNLOCKED,
             _ => continue,
         };
-        let mark = SHORT_MARK | object.0;
+        let mark = short_mark_of(object);
         if crate::sys::read_word(*address) == Some(mark) {
             // SAFETY: the memory is there, and holds our mark.
             unsafe { (*address as *mut u32).write_volatile(value) };

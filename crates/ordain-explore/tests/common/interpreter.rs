@@ -217,9 +217,7 @@ impl Interpreter {
                 }
                 (I::InitMutex(m), _) => Some(anew(o.mutexes[m], ObjectKind::Mutex, self.program.mutexes[m])),
                 // Locks with tickets are the library's, which initialises none again.
-                (I::InitRwLock(l), _) => {
-                    (!self.program.tickets).then(|| anew(o.rwlocks[l], ObjectKind::RwLock, 0))
-                }
+                (I::InitRwLock(l), _) => (!self.program.tickets).then(|| anew(o.rwlocks[l], ObjectKind::RwLock, 0)),
                 (I::InitCond(c), _) => Some(anew(o.conds[c], ObjectKind::Condvar, 0)),
                 (I::InitSemaphore(s), _) => Some(anew(o.semaphores[s], ObjectKind::Semaphore, self.program.semaphore)),
                 (I::InitBarrier(b), _) => Some(anew(o.barriers[b], ObjectKind::Barrier, self.program.barrier)),

@@ -9,7 +9,7 @@ use crate::target::{Allowance, Failure, ModeChange, Native, Search, Turn, Wanted
 use ordain_explore::crossing::Crossing;
 use ordain_explore::frontier::{Accepted, Controller, Desk, Done, Drive, Hire, Order, Pace, Signals, Worker, drive};
 use ordain_explore::{Coverage, Planned, Summary, Target};
-use ordain_model::{Names, Transition};
+use ordain_model::{Names, Site, Transition};
 use ordain_report::checkpoint::Rhythm;
 use ordain_report::{Estimate, Workers};
 use ordain_wire::{Mode, Unmodelled};
@@ -61,6 +61,8 @@ enum Ended {
 pub(super) struct Heard {
     /// What was noticed, with its inputs from outside.
     noticed: Option<(Portable<Noticed>, Vec<u8>)>,
+    /// What executions have taught the worker.
+    loops: Vec<Site>,
     /// Where the worker's search was.
     crossings: Portable<Vec<Crossing>>,
     /// Something was worth telling that is nothing.
@@ -221,6 +223,7 @@ impl Heard {
         });
         Self {
             noticed,
+            loops: native.loops().to_vec(),
             crossings,
             unconfirmed,
             summary: turn.summary,
@@ -367,6 +370,8 @@ impl Run<'_> {
         });
         noticed.prefix = prefix.collect();
         self.native.set_inputs(&inputs);
+        // It was noticed with that in mind, and which steps there are may depend on it.
+        self.native.know_loops(&heard.loops);
         self.keep(noticed)?;
         Ok(!self.check.keep_going)
     }

@@ -2,6 +2,7 @@
 
 use crate::context::interpose;
 use crate::engine::step;
+use crate::initialisation::initialise;
 use crate::objects;
 use core::ffi::{c_int, c_uint};
 use libc::{EINVAL, pthread_barrier_t};
@@ -38,8 +39,8 @@ unsafe extern "C" fn init(
     // SAFETY: the program's memory; attributes are one word that says whether other processes can use it.
     unsafe {
         super::note_shared(!attributes.is_null() && (attributes as *const u32).read() != 0);
-        layout.write(Layout { words: [0; 2], count, shared: 0, out: 0, mark: 0 });
-        objects::mark(barrier as u64, &raw mut (*layout).mark, ObjectKind::Barrier, u64::from(count));
+        let mark = objects::mark_of(initialise(barrier as u64, ObjectKind::Barrier, u64::from(count)));
+        layout.write(Layout { words: [0; 2], count, shared: 0, out: 0, mark });
     }
     0
 }
@@ -57,6 +58,9 @@ unsafe fn object(barrier: *mut pthread_barrier_t) -> ObjectId {
     // SAFETY: the program's barrier.
     unsafe {
         let count = u64::from((*layout).count);
+        if count == 0 {
+            return objects::unmarked(barrier as u64, &raw mut (*layout).mark, ObjectKind::Barrier);
+        }
         objects::marked(barrier as u64, &raw mut (*layout).mark, ObjectKind::Barrier, count)
     }
 }

@@ -4,6 +4,7 @@ use super::mutex;
 use crate::cancellation;
 use crate::context::interpose;
 use crate::engine::{step, step_cancellable};
+use crate::initialisation::initialise;
 use crate::objects;
 use crate::time::{self, timed};
 use core::ffi::c_int;
@@ -29,8 +30,9 @@ pub(super) unsafe extern "C" fn init(cond: *mut pthread_cond_t, attributes: *con
     // SAFETY: the program's memory; the lowest bit of attributes says whether other processes can use it.
     unsafe {
         super::note_shared(!attributes.is_null() && (attributes as *const u32).read() & 1 != 0);
+        let object = initialise(cond as u64, ObjectKind::Condvar, 0);
         core::ptr::write_bytes(cond as *mut u8, 0, size_of::<pthread_cond_t>());
-        objects::mark(cond as u64, cond as *mut u64, ObjectKind::Condvar, 0);
+        (cond as *mut u64).write(objects::mark_of(object));
     }
     0
 }

@@ -2,6 +2,7 @@
 
 use crate::context::interpose;
 use crate::engine::{engine, step};
+use crate::initialisation::initialise;
 use crate::objects;
 use crate::time::{self, timed};
 use core::ffi::c_int;
@@ -67,8 +68,8 @@ pub(super) unsafe fn init_kind(mutex: *mut pthread_mutex_t, kind: u32) {
     let layout = mutex as *mut Layout;
     // SAFETY: the program's memory.
     unsafe {
-        layout.write(Layout { lock: 0, count: 0, owner: 0, users: 0, kind, spins: 0, mark: 0, next: 0 });
-        objects::mark(mutex as u64, &raw mut (*layout).mark, ObjectKind::Mutex, initial(kind));
+        let mark = objects::mark_of(initialise(mutex as u64, ObjectKind::Mutex, initial(kind)));
+        layout.write(Layout { lock: 0, count: 0, owner: 0, users: 0, kind, spins: 0, mark, next: 0 });
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::context::interpose;
 use crate::engine::{engine, step};
+use crate::initialisation::initialise;
 use crate::objects;
 use crate::time::{self, timed};
 use core::ffi::c_int;
@@ -48,12 +49,13 @@ unsafe extern "C" fn init(lock: *mut pthread_rwlock_t, attributes: *const libc::
     // SAFETY: the program's memory; attributes begin with the kind, and say then whether other processes can use it.
     unsafe {
         super::note_shared(!attributes.is_null() && (attributes as *const u32).add(1).read() != 0);
+        let object = initialise(lock as u64, ObjectKind::RwLock, 0);
         core::ptr::write_bytes(lock as *mut u8, 0, size_of::<pthread_rwlock_t>());
         let layout = lock as *mut Layout;
         if !attributes.is_null() {
             (*layout).kind = u64::from((attributes as *const u32).read());
         }
-        objects::mark(lock as u64, &raw mut (*layout).mark, ObjectKind::RwLock, 0);
+        (*layout).mark = objects::mark_of(object);
     }
     0
 }

@@ -2,6 +2,7 @@
 
 use crate::context::interpose;
 use crate::engine::{self, engine, step};
+use crate::initialisation::initialise;
 use crate::objects;
 use crate::real::set_errno;
 use crate::time::{self, timed};
@@ -58,8 +59,8 @@ unsafe extern "C" fn init(semaphore: *mut sem_t, shared: c_int, value: c_uint) -
     let layout = semaphore as *mut Layout;
     // SAFETY: the program's memory.
     unsafe {
-        layout.write(Layout { value, waiters: 0, shared: 0, mark: 0, rest: 0 });
-        objects::mark(semaphore as u64, &raw mut (*layout).mark, ObjectKind::Semaphore, u64::from(value));
+        let mark = objects::mark_of(initialise(semaphore as u64, ObjectKind::Semaphore, u64::from(value)));
+        layout.write(Layout { value, waiters: 0, shared: 0, mark, rest: 0 });
     }
     0
 }

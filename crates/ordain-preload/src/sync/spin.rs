@@ -2,6 +2,7 @@
 
 use crate::context::interpose;
 use crate::engine::step;
+use crate::initialisation::initialise;
 use crate::objects;
 use core::ffi::c_int;
 use libc::EBUSY;
@@ -27,8 +28,9 @@ unsafe extern "C" fn init(lock: *mut u32, shared: c_int) -> c_int {
     super::note_shared(shared != 0);
     // SAFETY: the program's memory.
     unsafe {
-        *lock = UNLOCKED;
-        objects::mark_short(lock, ObjectKind::Spin, 0);
+        // It crashes if it is not there.
+        lock.read_volatile();
+        *lock = objects::short_mark_of(initialise(lock as u64, ObjectKind::Spin, 0));
     }
     0
 }

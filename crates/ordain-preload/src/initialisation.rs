@@ -1,0 +1,149 @@
+//! Initialising objects that other threads may use already.
+//!
+//! An object that is initialised before others can know of it has the name of who made it, and that is no step. But a thread can be made
+//! first and the semaphore that it posts to afterwards; then the order matters, and what comes first uses memory that holds nothing yet. So it
+//! is watched whether initialising an object happens before every use of it by others. The first that does not teaches the search
+//! that initialisations matter: it begins again, objects that are initialised beside other threads are known by their addresses, and
+//! initialising them is a step.
+
+use crate::engine::{Engine, engine, step};
+use crate::objects;
+use alloc::vec::Vec;
+use ordain_model::{Access, Execution, ObjectId, ObjectKind, Operation, Site, ThreadId, clock, first_state};
+use ordain_wire::Event;
+
+/// What the search learns when an object is used that another thread may initialise later.
+const INITIALISATIONS_MATTER: Site = Site(u64::MAX - 3);
+
+/// What is known of the initialisations of an execution. Clocks say how many of each thread's happened before.
+#[derive(Default)]
+pub struct Initialisations {
+    /// By thread, how many it has made; nothing is kept while there are none.
+    made: Vec<u32>,
+    threads: Vec<Vec<u32>>,
+    /// By object: what happened before it was last written, and what before it was read since.
+    objects: Vec<[Vec<u32>; 2]>,
+    /// By object: who initialised it, and which of its initialisations that was; zero if none.
+    born: Vec<(u32, u32)>,
+}
+
+impl Initialisations {
+    /// Begins an execution.
+    pub fn begin(&mut self) {
+        if !self.made.is_empty() {
+            *self = Self::default();
+        }
+    }
+
+    fn note(&mut self, object: ObjectId, thread: ThreadId) {
+        let number = at(&mut self.made, thread.index());
+        *number += 1;
+        let number = *number;
+        *at(at(&mut self.threads, thread.index()), thread.index()) = number;
+        *at(&mut self.born, object.index()) = (thread.0, number);
+    }
+
+    /// Takes in the last step of an execution; says whether it used an object whose initialisation did not happen before.
+    fn follow(&mut self, execution: &Execution) -> bool {
+        let Some(number) = execution.steps.len().checked_sub(1) else { return false };
+        let made = &execution.steps[number];
+        let thread = made.thread.index();
+        let mut known = core::mem::take(at(&mut self.threads, thread));
+        let mut is_late = false;
+        let footprint = execution.footprint(number).iter().filter(|access| **access != Access::EVERYTHING);
+        for access in footprint.clone() {
+            let (creator, number) = self.born.get(access.object().index()).copied().unwrap_or_default();
+            is_late |= number > known.get(creator as usize).copied().unwrap_or(0);
+        }
+        for access in footprint.clone() {
+            let [written, read] = at(&mut self.objects, access.object().index());
+            join(&mut known, written);
+            if access.is_write() {
+                join(&mut known, read);
+            }
+        }
+        for access in footprint {
+            let [written, read] = at(&mut self.objects, access.object().index());
+            if access.is_write() {
+                written.clone_from(&known);
+                read.clear();
+            } else {
+                join(read, &known);
+            }
+        }
+        if let Operation::Spawn { child } = made.op {
+            at(&mut self.threads, child.index()).clone_from(&known);
+        }
+        self.threads[thread] = known;
+        is_late
+    }
+}
+
+/// The item at `index`, which is made if it is not there.
+fn at<T: Clone + Default>(list: &mut Vec<T>, index: usize) -> &mut T {
+    if list.len() <= index {
+        list.resize(index + 1, T::default());
+    }
+    &mut list[index]
+}
+
+fn join(into: &mut Vec<u32>, from: &[u32]) {
+    if into.len() < from.len() {
+        into.resize(from.len(), 0);
+    }
+    clock::join(into, from);
+}
+
+/// Whether the search knows that initialisations matter.
+pub fn matter(e: &Engine) -> bool {
+    e.arbiter.long_loops().contains(&INITIALISATIONS_MATTER)
+}
+
+fn learn(e: &mut Engine) {
+    e.log(&Event::Lesson { lesson: INITIALISATIONS_MATTER.0 });
+    e.arbiter.learn(INITIALISATIONS_MATTER);
+}
+
+/// A step was made.
+pub fn follow(e: &mut Engine) {
+    if !e.initialisations.made.is_empty() && e.initialisations.follow(e.arbiter.execution()) && !matter(e) {
+        learn(e);
+    }
+}
+
+/// A call initialises the program's object at `address`; gives the object. Memory is to be changed afterwards.
+pub fn initialise(address: u64, kind: ObjectKind, initial: u64) -> ObjectId {
+    let e = engine();
+    if e.is_alone() {
+        return objects::create(address, kind, initial);
+    }
+    let replaced = e.objects.living_at(address);
+    if !matter(e) {
+        if replaced.is_some_and(|object| was_used_by_others(e, object)) {
+            learn(e);
+        }
+        let object = objects::create(address, kind, initial);
+        let e = engine();
+        let me = e.me();
+        e.initialisations.note(object, me);
+        return object;
+    }
+    let same = replaced.filter(|object| e.arbiter.names().kind(*object) == kind);
+    let object = same.unwrap_or_else(|| objects::find(address, kind, 0));
+    engine().objects.expect(address, object);
+    let (word, param) = first_state(kind, initial);
+    step(Operation::Initialise { object, word, param });
+    engine().objects.expect_no_longer(address);
+    object
+}
+
+/// Whether another thread has used an object that is still in use as far as the running thread can know.
+fn was_used_by_others(e: &Engine, object: ObjectId) -> bool {
+    let (execution, me) = (e.arbiter.execution(), e.me());
+    let uses = |number: &usize| execution.footprint(*number).iter().any(|access| access.object() == object);
+    let mut steps = (0..execution.steps.len()).rev().filter(uses).map(|number| &execution.steps[number]);
+    // Who ended its life itself knows that nobody uses it any more, or that is a finding.
+    let Some(last) = steps.next() else { return false };
+    let is_over = matches!(last.op, Operation::Destroy { .. } | Operation::DestroyQueue { .. }) && last.thread == me;
+    !is_over && (last.thread != me || steps.any(|step| step.thread != me))
+}
