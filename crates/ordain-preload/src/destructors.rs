@@ -3,9 +3,12 @@
 //! Threads do not end the C library's way here, so these are called by the runtime, in the order in which the C library would.
 
 use crate::context::interpose;
-use crate::engine::{self, engine};
+use crate::engine::{self, engine, step};
+use crate::lessons::Lesson;
+use crate::objects;
 use crate::real::{self, call_real};
 use core::ffi::{c_int, c_void};
+use ordain_model::{MemoryOrder, ObjectId, Operation};
 
 /// Destructors of thread-specific values, by key.
 static mut KEYS: [Option<unsafe extern "C" fn(*mut c_void)>; 1024] = [None; 1024];
@@ -60,14 +63,23 @@ unsafe extern "C" fn tss_create(key: *mut u32, destructor: Option<unsafe extern 
     if unsafe { key_create(key, destructor) } == 0 { 0 } else { 2 }
 }
 
-#[unsafe(export_name = "tss_delete")]
-unsafe extern "C" fn tss_delete(key: u32) {
-    // SAFETY: the program's argument.
-    unsafe { key_delete(key) };
+/// Stands for the address of the keys: no object of a program is there.
+const KEYS_PLACE: u64 = 8;
+
+/// Orders what ends of threads find of the keys with who deletes some.
+fn order(operation: impl FnOnce(ObjectId) -> Operation) {
+    if Lesson::Keys.is_known(engine()) && !engine().is_alone() {
+        let (cell, _) = objects::futex(KEYS_PLACE);
+        step(operation(cell));
+    }
 }
 
-#[unsafe(export_name = "pthread_key_delete")]
+/// Threads that end later do not find it.
 unsafe extern "C" fn key_delete(key: u32) -> c_int {
+    order(|cell| Operation::Update { cell, order: MemoryOrder::SeqCst });
+    if !engine().is_alone() {
+        Lesson::Keys.learn(engine());
+    }
     // SAFETY: only the carrier comes here.
     unsafe {
         if let Some(entry) = (*(&raw mut KEYS)).get_mut(key as usize) {
@@ -78,6 +90,8 @@ unsafe extern "C" fn key_delete(key: u32) -> c_int {
 }
 
 interpose! {
+    pthread_key_delete => key_delete;
+    tss_delete => key_delete;
     __cxa_thread_atexit_impl => thread_atexit;
 }
 
@@ -100,6 +114,10 @@ unsafe extern "C" fn thread_atexit(
     }
 }
 
+fn look_at_keys() {
+    order(|cell| Operation::Load { cell, order: MemoryOrder::SeqCst });
+}
+
 /// Runs destructors of the running thread, as the C library does when a thread ends.
 pub fn run() {
     loop {
@@ -110,6 +128,7 @@ pub fn run() {
     }
     for _ in 0..4 {
         let mut any = false;
+        look_at_keys();
         // SAFETY: a number that only the carrier writes.
         for key in 0..unsafe { KEYS_USED } {
             // SAFETY: keys and values are the program's; its destructor takes the value.
@@ -119,6 +138,7 @@ pub fn run() {
                 if !value.is_null() {
                     libc::pthread_setspecific(key, core::ptr::null());
                     destructor(value);
+                    look_at_keys();
                     any = true;
                 }
             }

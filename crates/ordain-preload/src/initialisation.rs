@@ -7,13 +7,10 @@
 //! initialising them is a step.
 
 use crate::engine::{Engine, engine, step};
+use crate::lessons::Lesson;
 use crate::objects;
 use alloc::vec::Vec;
-use ordain_model::{Access, Execution, ObjectId, ObjectKind, Operation, Site, ThreadId, clock, first_state};
-use ordain_wire::Event;
-
-/// What the search learns when an object is used that another thread may initialise later.
-const INITIALISATIONS_MATTER: Site = Site(u64::MAX - 3);
+use ordain_model::{Access, Execution, ObjectId, ObjectKind, Operation, ThreadId, clock, first_state};
 
 /// What is known of the initialisations of an execution. Clocks say how many of each thread's happened before.
 #[derive(Default)]
@@ -94,20 +91,10 @@ fn join(into: &mut Vec<u32>, from: &[u32]) {
     clock::join(into, from);
 }
 
-/// Whether the search knows that initialisations matter.
-pub fn matter(e: &Engine) -> bool {
-    e.arbiter.long_loops().contains(&INITIALISATIONS_MATTER)
-}
-
-fn learn(e: &mut Engine) {
-    e.log(&Event::Lesson { lesson: INITIALISATIONS_MATTER.0 });
-    e.arbiter.learn(INITIALISATIONS_MATTER);
-}
-
 /// A step was made.
 pub fn follow(e: &mut Engine) {
-    if !e.initialisations.made.is_empty() && e.initialisations.follow(e.arbiter.execution()) && !matter(e) {
-        learn(e);
+    if !e.initialisations.made.is_empty() && e.initialisations.follow(e.arbiter.execution()) {
+        Lesson::Initialisations.learn(e);
     }
 }
 
@@ -118,9 +105,9 @@ pub fn initialise(address: u64, kind: ObjectKind, initial: u64) -> ObjectId {
         return objects::create(address, kind, initial);
     }
     let replaced = e.objects.living_at(address);
-    if !matter(e) {
+    if !Lesson::Initialisations.is_known(e) {
         if replaced.is_some_and(|object| was_used_by_others(e, object)) {
-            learn(e);
+            Lesson::Initialisations.learn(e);
         }
         let object = objects::create(address, kind, initial);
         let e = engine();

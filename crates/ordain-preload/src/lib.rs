@@ -29,6 +29,7 @@ mod inherited;
 mod initialisation;
 mod inputs;
 mod kernel;
+mod lessons;
 mod lifetimes;
 mod loader;
 mod maps;

@@ -5,6 +5,7 @@
 //! Objects that were never initialised by a call are known by their address, which is the same in every execution.
 
 use crate::engine::{crash, engine};
+use crate::lessons::Lesson;
 use crate::lifetimes;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -250,7 +251,7 @@ pub fn unmarked(address: u64, mark: *mut u64, kind: ObjectKind) -> ObjectId {
 /// The object for memory that holds something else. Where initialisations matter, another thread may still initialise it until it is used.
 fn doubtful(address: u64, kind: ObjectKind, place: Place) -> ObjectId {
     let e = engine();
-    if e.is_alone() || !crate::initialisation::matter(e) {
+    if e.is_alone() || !Lesson::Initialisations.is_known(e) {
         invalid(address, kind);
     }
     let object = found(address, kind, 0);

@@ -8,14 +8,11 @@
 use super::{Entry, Kind, change, descriptors, entry, object_of, refresh};
 use crate::engine::engine;
 use crate::files;
+use crate::lessons::Lesson;
 use crate::sys::{self, call};
 use alloc::vec::Vec;
 use core::ffi::c_int;
-use ordain_model::Site;
-use ordain_wire::{Event, FIRST_OWN_FD};
-
-/// What the search learns when a descriptor is closed on which a call waits.
-const BEGINNINGS_MATTER: Site = Site(u64::MAX - 2);
+use ordain_wire::FIRST_OWN_FD;
 
 /// A descriptor that a call holds.
 pub(super) struct Pin {
@@ -29,7 +26,7 @@ pub(super) struct Pin {
 }
 
 fn matter() -> bool {
-    engine().arbiter.long_loops().contains(&BEGINNINGS_MATTER)
+    Lesson::Beginnings.is_known(engine())
 }
 
 /// Who runs now, and below how many handlers.
@@ -107,9 +104,7 @@ pub(super) fn keep(fd: c_int) {
         return;
     }
     if !matter() {
-        let e = engine();
-        e.log(&Event::Lesson { lesson: BEGINNINGS_MATTER.0 });
-        e.arbiter.learn(BEGINNINGS_MATTER);
+        Lesson::Beginnings.learn(engine());
         return;
     }
     for number in held {

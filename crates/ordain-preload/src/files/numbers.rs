@@ -7,18 +7,17 @@
 use super::{Touched, files, locks, messages, names, object, order, paths, turn_version};
 use crate::descriptors;
 use crate::engine::engine;
+use crate::lessons::Lesson;
 use crate::objects;
 use crate::sys::{self, call};
 use core::ffi::c_int;
 use ordain_model::names::mix;
-use ordain_model::{Member, ObjectId, ObjectKind, Site};
-use ordain_wire::{Event, SHARED_FD};
+use ordain_model::{Member, ObjectId, ObjectKind};
+use ordain_wire::SHARED_FD;
 
 const NUMBER: u64 = 0x6e75_6d62;
 const TABLE: u64 = 0x7461_626c;
 const STANDARD: u64 = 0x7374_616e;
-/// What the search learns when a closed number is used.
-const NUMBERS_MATTER: Site = Site(u64::MAX - 1);
 
 /// What is known of a number: the last descriptor that had it.
 #[derive(Clone, Copy)]
@@ -78,7 +77,7 @@ fn is_open(fd: c_int) -> bool {
 }
 
 fn matter() -> bool {
-    engine().arbiter.long_loops().contains(&NUMBERS_MATTER)
+    Lesson::Numbers.is_known(engine())
 }
 
 /// Adds the table of all numbers: written only if numbers matter.
@@ -105,9 +104,7 @@ pub fn look_at_numbers() {
 /// A closed number is used, or one that leads to something else meanwhile: which number a thread gets matters.
 pub fn learn_that_numbers_matter() {
     if !engine().is_alone() {
-        let e = engine();
-        e.log(&Event::Lesson { lesson: NUMBERS_MATTER.0 });
-        e.arbiter.learn(NUMBERS_MATTER);
+        Lesson::Numbers.learn(engine());
     }
 }
 

@@ -1,0 +1,41 @@
+//! What executions teach about a program that changes which steps there are.
+//!
+//! Some things are steps only for programs that do what few do, because a step more for all would be too much. Who notices that the present
+//! program is one of them learns it: the search begins again with that in mind. Schedules keep what was known when they were made.
+
+use crate::engine::Engine;
+use ordain_model::Site;
+use ordain_wire::Event;
+
+/// Something that matters for the present program.
+#[derive(Clone, Copy)]
+#[repr(u64)]
+pub enum Lesson {
+    /// Which number a descriptor gets: a closed one was used.
+    Numbers = 1,
+    /// When calls on descriptors begin: one was closed on which a call waits.
+    Beginnings = 2,
+    /// When objects are initialised: one was used by another thread, which could have come first.
+    Initialisations = 3,
+    /// When keys of thread-specific values are deleted: one was, while other threads could end.
+    Keys = 4,
+}
+
+impl Lesson {
+    fn site(self) -> Site {
+        Site(u64::MAX - self as u64)
+    }
+
+    /// Whether the search knows it.
+    pub fn is_known(self, e: &Engine) -> bool {
+        e.arbiter.long_loops().contains(&self.site())
+    }
+
+    /// Teaches the search.
+    pub fn learn(self, e: &mut Engine) {
+        if !self.is_known(e) {
+            e.log(&Event::Lesson { lesson: self.site().0 });
+            e.arbiter.learn(self.site());
+        }
+    }
+}
