@@ -19,6 +19,8 @@ pub enum Lesson {
     Initialisations = 3,
     /// When keys of thread-specific values are deleted: one was, while other threads could end.
     Keys = 4,
+    /// Who holds the lock of a stream of the C library: one was locked for longer than a call.
+    StreamLocks = 5,
 }
 
 impl Lesson {

@@ -4,17 +4,18 @@
 //! those with any number of arguments can be interposed. Standard output and standard error are steps only if what is written there is
 //! compared. Most programs use a stream in one thread; what a thread does to one beyond [`MOST`] calls is no step any more.
 
+use crate::context::interpose;
 use crate::descriptors;
 use crate::engine::{self, active, control, engine, step};
+use crate::lessons::Lesson;
 use crate::objects;
 use crate::real;
-use crate::signals;
 use crate::unmodelled::{self, Unmodelled};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::ffi::{CStr, c_char};
+use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::Ordering::Relaxed;
-use ordain_model::{Member, ObjectId, ObjectKind, Operation, ThreadId};
+use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait, mutex_kind};
 
 /// Steps of one thread on one stream.
 const MOST: u32 = 1000;
@@ -51,24 +52,10 @@ fn streams() -> &'static mut Streams {
     unsafe { &mut *STREAMS }
 }
 
-/// Whether the program is linked with functions that lock a stream for longer than one call.
-static mut LOCKS: bool = false;
-
 /// Makes what is needed, once.
 pub fn prepare() {
     // SAFETY: only the carrier comes here.
-    unsafe {
-        STREAMS = Box::into_raw(Box::default());
-        LOCKS = signals::is_linked(&[c"flockfile", c"ftrylockfile"]);
-    }
-}
-
-/// A thread was made. Which one locks a stream first is not explored.
-pub fn note_locks() {
-    // SAFETY: set before the program begins.
-    if unsafe { LOCKS } {
-        unmodelled::note(Unmodelled::StreamLocks);
-    }
+    unsafe { STREAMS = Box::into_raw(Box::default()) };
 }
 
 /// Begins an execution.
@@ -90,7 +77,7 @@ pub fn order_output(which: usize) {
 }
 
 /// Orders what a call does to a stream.
-pub fn order(stream: *mut libc::FILE) {
+fn order(stream: *mut libc::FILE) {
     // SAFETY: the C library's variables, which say where its streams are.
     let standard = unsafe { [stdout, stderr] };
     if let Some(which) = standard.iter().position(|s| *s == stream) {
@@ -131,6 +118,47 @@ pub fn order(stream: *mut libc::FILE) {
     step(Operation::Access { set, looks: false });
 }
 
+interpose! {
+    flockfile => lock;
+    ftrylockfile => try_lock;
+    funlockfile => unlock;
+}
+
+/// The lock of a stream: a recursive mutex beside it. The C library's own is never held for longer than a call.
+fn lock_of(stream: *mut libc::FILE) -> ObjectId {
+    let address = stream as u64 + 1;
+    let known = engine().objects.living_at(address);
+    known.unwrap_or_else(|| objects::find(address, ObjectKind::Mutex, mutex_kind::RECURSIVE))
+}
+
+fn take(stream: *mut libc::FILE, wait: Wait) -> Outcome {
+    Lesson::StreamLocks.learn(engine());
+    step(Operation::Lock { lock: lock_of(stream), wait })
+}
+
+unsafe extern "C" fn lock(stream: *mut libc::FILE) {
+    take(stream, Wait::Block);
+}
+
+unsafe extern "C" fn try_lock(stream: *mut libc::FILE) -> c_int {
+    if take(stream, Wait::Try) == Outcome::FAILED { libc::EBUSY } else { 0 }
+}
+
+unsafe extern "C" fn unlock(stream: *mut libc::FILE) {
+    step(Operation::Unlock { lock: lock_of(stream) });
+}
+
+/// Orders what a call does to a stream that it locks. If the program takes such locks by itself, it waits until no other thread holds
+/// this one; what follows is done before anybody else goes on.
+pub fn order_locked(stream: *mut libc::FILE) {
+    if !Lesson::StreamLocks.is_known(engine()) || stream.is_null() {
+        return order(stream);
+    }
+    take(stream, Wait::Block);
+    order(stream);
+    step(Operation::Unlock { lock: lock_of(stream) });
+}
+
 /// The stream of a call: an argument, or one that the function stands for.
 const STDIN: usize = 16;
 const STDOUT: usize = 17;
@@ -153,7 +181,11 @@ unsafe extern "C" fn enter(name: *const c_char, which: usize, arguments: *const 
                 STDERR => stderr,
                 argument => *arguments.add(argument) as *mut libc::FILE,
             };
-            order(stream);
+            if CStr::from_ptr(name).to_bytes().ends_with(b"_unlocked") {
+                order(stream);
+            } else {
+                order_locked(stream);
+            }
         }
         *known
     }

@@ -394,7 +394,6 @@ unsafe fn spawn_with(
     engine().slots[number].state = State::Running;
     engine().unjoined += 1;
     crate::watch::spawned(child);
-    crate::streams::note_locks();
     if let Some(mask) = mask {
         signals::tell_mask_of(child, mask);
     }

@@ -40,13 +40,11 @@ pub enum Unmodelled {
     KernelState,
     /// Loops that give way to others end although nothing has changed that can be seen.
     GivingWay,
-    /// Threads may lock streams by themselves.
-    StreamLocks,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 18] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -65,7 +63,6 @@ impl Unmodelled {
         Self::Unwatched,
         Self::KernelState,
         Self::GivingWay,
-        Self::StreamLocks,
     ];
 
     /// Its bit.
@@ -91,7 +88,6 @@ impl Unmodelled {
             Self::KernelFiles => "share an open file below /proc or /sys",
             Self::Inotify => "wait for changes of files (inotify, fanotify)",
             Self::SharedMemory => "use shared memory (shmat)",
-            Self::StreamLocks => "may lock streams by themselves (flockfile), which Ordain does not follow",
             Self::GivingWay => "sleep or yield in loops that end although nothing has changed that Ordain sees",
             Self::MemoryLoops => "wait in loops for memory to change (flags, atomics)",
             Self::ChildLocks => "make child processes that use locks or threads of their own",

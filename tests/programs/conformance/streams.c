@@ -66,7 +66,11 @@ static void writing(void) {
     SHOW(__fprintf_chk(stream, 1, "%s\n", "more"));
     SHOW(print_to("%d\n", 12));
     SHOW(print_to_checked("%c%c\n", 'a', 'b'));
+    flockfile(stream);
+    SHOW(ftrylockfile(stream));
     HOLDS(fputs("a line\n", stream) >= 0);
+    funlockfile(stream);
+    funlockfile(stream);
     HOLDS(fputs_unlocked("another\n", stream) >= 0);
     SHOW(fputc('c', stream));
     SHOW(fputc_unlocked('d', stream));
