@@ -64,6 +64,8 @@ struct Explored {
     complete: bool,
     /// Threads that seemed to wait in a loop were held: not every number of rounds was explored.
     held: bool,
+    /// Something was used that is no object of its kind: natively anything can follow.
+    misused: bool,
 }
 
 /// Why a program was not compared.
@@ -177,7 +179,7 @@ impl Bench {
         // returned; here it is decided when it is sent. And the C library cancels threads also while they return from a system call, so
         // that what it did is done; here they are cancelled before.
         let is_late = ["kill.", "sigqueue.", "cancel."].iter().any(|word| program.has(word));
-        if optimal.complete && !optimal.held && !is_late {
+        if optimal.complete && !optimal.held && !optimal.misused && !is_late {
             self.compare_native(program, &optimal)?;
         }
         Ok(optimal.classes.len())
@@ -227,6 +229,7 @@ fn note(native: &mut Native, explored: &mut Explored, once: bool) -> Option<Trou
     let execution = native.execution();
     let class = class_of(execution);
     explored.held |= execution.spin_held;
+    explored.misused |= matches!(native.aftermath().ended, Ended::InvalidObject { .. });
     let end = match (&execution.end, &native.aftermath().ended) {
         (End::Diverged(divergence), _) => return Some(Trouble::Wrong(format!("departs: {divergence:?}"))),
         (End::Deadlock(_) | End::Livelock { .. }, _) => "stuck".to_owned(),

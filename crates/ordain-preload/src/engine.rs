@@ -326,6 +326,8 @@ pub fn step_now(op: Operation) -> Outcome {
     if e.quiet {
         return Outcome::DONE;
     }
+    initialisation::begin_wait(&op);
+    let e = engine();
     let me = e.current;
     let site = e.slots[me].registers[0];
     e.announce(e.slots[me].thread, op, site);

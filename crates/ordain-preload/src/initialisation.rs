@@ -10,7 +10,9 @@ use crate::engine::{Engine, engine, step};
 use crate::lessons::Lesson;
 use crate::objects;
 use alloc::vec::Vec;
-use ordain_model::{Access, Execution, ObjectId, ObjectKind, Operation, ThreadId, clock, first_state};
+use ordain_model::{
+    Access, Execution, MemoryOrder, ObjectId, ObjectKind, Operation, ThreadId, Wait, clock, first_state,
+};
 
 /// What is known of the initialisations of an execution. Clocks say how many of each thread's happened before.
 #[derive(Default)]
@@ -120,17 +122,49 @@ pub fn initialise(address: u64, kind: ObjectKind, initial: u64) -> ObjectId {
     engine().objects.expect(address, object);
     let (word, param) = first_state(kind, initial);
     step(Operation::Initialise { object, word, param });
-    engine().objects.expect_no_longer(address);
+    let e = engine();
+    e.objects.expect_no_longer(address);
+    let waits = |op: &Operation| may_wait(op) && op.object() == Some(object);
+    let mut alive = e.arbiter.alive().iter().copied();
+    if alive.any(|thread| e.arbiter.pending(thread).is_some_and(|(op, _)| waits(&op))) {
+        let message = format_args!("a {} was initialised while another thread waited for it", kind.word());
+        objects::end_at(address, message);
+    }
     object
 }
 
-/// Whether another thread has used an object that is still in use as far as the running thread can know.
+/// Whether a thread can wait for an object in an operation, whatever state that is in.
+fn may_wait(op: &Operation) -> bool {
+    let waits = |wait: Wait| wait != Wait::Try;
+    match *op {
+        Operation::Lock { wait, .. }
+        | Operation::ReadLock { wait, .. }
+        | Operation::WriteLock { wait, .. }
+        | Operation::WriteQueue { wait, .. }
+        | Operation::Acquire { wait, .. } => waits(wait),
+        _ => false,
+    }
+}
+
+/// The running thread may have to wait for an object. Who waits for one that is initialised meanwhile is forgotten there, so beginning to wait
+/// is a step too where initialisations matter.
+pub fn begin_wait(op: &Operation) {
+    let e = engine();
+    let Some(object) = op.object().filter(|_| may_wait(op)) else { return };
+    if !e.is_alone() && Lesson::Initialisations.is_known(e) && e.objects.address(object) != 0 {
+        step(Operation::Load { cell: object, order: MemoryOrder::SeqCst });
+    }
+}
+
+/// Whether another thread has initialised or used an object that is still in use as far as the running thread can know.
 fn was_used_by_others(e: &Engine, object: ObjectId) -> bool {
     let (execution, me) = (e.arbiter.execution(), e.me());
+    let (maker, number) = e.initialisations.born.get(object.index()).copied().unwrap_or_default();
+    let is_others = number > 0 && maker != me.0;
     let uses = |number: &usize| execution.footprint(*number).iter().any(|access| access.object() == object);
     let mut steps = (0..execution.steps.len()).rev().filter(uses).map(|number| &execution.steps[number]);
     // Who ended its life itself knows that nobody uses it any more, or that is a finding.
-    let Some(last) = steps.next() else { return false };
+    let Some(last) = steps.next() else { return is_others };
     let is_over = matches!(last.op, Operation::Destroy { .. } | Operation::DestroyQueue { .. }) && last.thread == me;
-    !is_over && (last.thread != me || steps.any(|step| step.thread != me))
+    !is_over && (is_others || last.thread != me || steps.any(|step| step.thread != me))
 }

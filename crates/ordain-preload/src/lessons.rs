@@ -21,6 +21,8 @@ pub enum Lesson {
     Keys = 4,
     /// Who holds the lock of a stream of the C library: one was locked for longer than a call.
     StreamLocks = 5,
+    /// When calls on streams end: one made a system call that is a step, on a stream that threads share.
+    StreamCalls = 6,
 }
 
 impl Lesson {

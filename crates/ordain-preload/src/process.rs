@@ -459,7 +459,7 @@ pub fn note_descriptor(fd: c_int) {
 unsafe extern "C" fn close_stream(stream: *mut libc::FILE) -> c_int {
     // SAFETY: the program's stream.
     unsafe {
-        streams::order_locked(stream);
+        streams::order_close(stream);
         note_descriptor(libc::fileno(stream));
         call_real!(fclose(stream))
     }

@@ -3,6 +3,9 @@
 //! Each function here is a step in front of the C library's own function, which then runs with its arguments untouched, so that also
 //! those with any number of arguments can be interposed. Standard output and standard error are steps only if what is written there is
 //! compared. Most programs use a stream in one thread; what a thread does to one beyond [`MOST`] calls is no step any more.
+//!
+//! The C library locks a stream during each call. That matters if a call makes system calls that are steps, or if the program locks streams
+//! by itself (`flockfile`). Whoever notices teaches it the search; then a lock of the model is held from the beginning of a call to its end.
 
 use crate::context::interpose;
 use crate::descriptors;
@@ -34,6 +37,8 @@ struct Stream {
     object: ObjectId,
     /// How often each thread has used it.
     uses: Vec<(ThreadId, u32)>,
+    /// Whether a call on it has made a system call that is a step.
+    calls: bool,
 }
 
 /// The streams of an execution; nothing of it survives.
@@ -42,6 +47,10 @@ struct Streams {
     known: Vec<Stream>,
     /// The objects of standard output and standard error.
     outputs: [Option<ObjectId>; 2],
+    /// By slot: the stream of its last call, and where its stack was then.
+    entered: Vec<(usize, u64)>,
+    /// The locks that slots hold during calls.
+    held: Vec<(usize, ObjectId)>,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.
@@ -60,8 +69,11 @@ pub fn prepare() {
 
 /// Begins an execution.
 pub fn begin() {
-    streams().known.clear();
-    streams().outputs = [None; 2];
+    let streams = streams();
+    streams.known.clear();
+    streams.entered.clear();
+    streams.held.clear();
+    streams.outputs = [None; 2];
 }
 
 /// Orders what is written to standard output (0) or standard error (1), if that counts.
@@ -94,7 +106,7 @@ fn order(stream: *mut libc::FILE) {
     let streams = &mut streams().known;
     let place = streams.iter().position(|s| s.address == address).unwrap_or_else(|| {
         let object = objects::find(address as u64, ObjectKind::File, 0);
-        streams.push(Stream { address, object, uses: Vec::new() });
+        streams.push(Stream { address, object, uses: Vec::new(), calls: false });
         streams.len() - 1
     });
     let (me, known) = (engine().me(), &mut streams[place]);
@@ -108,6 +120,9 @@ fn order(stream: *mut libc::FILE) {
     };
     *uses += 1;
     let often = *uses > MOST;
+    if known.calls && known.uses.len() > 1 {
+        Lesson::StreamCalls.learn(engine());
+    }
     if known.uses.len() > 1 && known.uses.iter().any(|u| u.1 > MOST) {
         unmodelled::note(Unmodelled::LongStream);
     }
@@ -131,6 +146,7 @@ fn lock_of(stream: *mut libc::FILE) -> ObjectId {
     known.unwrap_or_else(|| objects::find(address, ObjectKind::Mutex, mutex_kind::RECURSIVE))
 }
 
+/// The program locks a stream by itself.
 fn take(stream: *mut libc::FILE, wait: Wait) -> Outcome {
     Lesson::StreamLocks.learn(engine());
     step(Operation::Lock { lock: lock_of(stream), wait })
@@ -148,24 +164,86 @@ unsafe extern "C" fn unlock(stream: *mut libc::FILE) {
     step(Operation::Unlock { lock: lock_of(stream) });
 }
 
-/// Orders what a call does to a stream that it locks. If the program takes such locks by itself, it waits until no other thread holds
-/// this one; what follows is done before anybody else goes on.
-pub fn order_locked(stream: *mut libc::FILE) {
-    if !Lesson::StreamLocks.is_known(engine()) || stream.is_null() {
-        return order(stream);
+/// Whether what threads do to a stream is a step.
+fn is_ordered(stream: *mut libc::FILE) -> bool {
+    // SAFETY: the C library's variables, which say where its streams are; the program's stream.
+    unsafe {
+        let counts = ![stdout, stderr].contains(&stream) || control().compare_output.load(Relaxed) != 0;
+        counts && !engine().is_alone() && !descriptors::is_frozen(libc::fileno(stream))
     }
-    take(stream, Wait::Block);
+}
+
+/// A call on a stream begins; says whether a lock is held until it ends.
+fn begin_call(stream: *mut libc::FILE) -> bool {
+    let e = engine();
+    let matters = Lesson::StreamLocks.is_known(e) || Lesson::StreamCalls.is_known(e) && is_ordered(stream);
+    if stream.is_null() || !matters {
+        return false;
+    }
+    let lock = lock_of(stream);
+    step(Operation::Lock { lock, wait: Wait::Block });
+    streams().held.push((engine().current, lock));
+    true
+}
+
+/// The last call of the running thread on a stream ends, or the thread does.
+fn end_call() -> bool {
+    let (held, current) = (&mut streams().held, engine().current);
+    let Some(at) = held.iter().rposition(|(slot, _)| *slot == current) else { return false };
+    let (_, lock) = held.remove(at);
+    step(Operation::Unlock { lock });
+    true
+}
+
+/// The running thread ends, perhaps in the middle of a call: the C library gives the lock back.
+pub fn end_thread() {
+    while end_call() {}
+}
+
+/// Orders what closing a stream does to it.
+pub fn order_close(stream: *mut libc::FILE) {
+    let is_locked = begin_call(stream);
     order(stream);
-    step(Operation::Unlock { lock: lock_of(stream) });
+    if is_locked {
+        end_call();
+    }
+}
+
+/// The C library makes a system call that is a step, with the stack at `stack`: perhaps in a call on a stream.
+pub fn note_system_call(stack: u64) {
+    let streams = streams();
+    let Some((stream, entered)) = streams.entered.get(engine().current).copied() else { return };
+    if stream == 0 || stack >= entered {
+        return;
+    }
+    // SAFETY: the C library's variables, which say where its streams are.
+    let is_standard = unsafe { [stdout, stderr] }.contains(&(stream as *mut libc::FILE));
+    let known = streams.known.iter_mut().find(|known| known.address == stream);
+    let is_shared = known.is_some_and(|known| {
+        known.calls = true;
+        known.uses.len() > 1
+    });
+    if is_shared || is_standard && is_ordered(stream as *mut libc::FILE) {
+        Lesson::StreamCalls.learn(engine());
+    }
 }
 
 /// The stream of a call: an argument, or one that the function stands for.
 const STDIN: usize = 16;
 const STDOUT: usize = 17;
 const STDERR: usize = 18;
+/// Words of the stack that are copied for functions with any number of arguments: more than any call has; there is always as much above.
+const COPIED: usize = 64;
 
-/// Called in front of each function with its arguments; gives the C library's function.
-unsafe extern "C" fn enter(name: *const c_char, which: usize, arguments: *const usize, known: *mut usize) -> usize {
+/// The C library's function, and whether [`end_call`] is to follow it.
+#[repr(C)]
+struct Entry {
+    function: usize,
+    ends: usize,
+}
+
+/// Called in front of each function with its arguments.
+unsafe extern "C" fn enter(name: *const c_char, which: usize, arguments: *const usize, known: *mut usize) -> Entry {
     // SAFETY: the stub passes the name, the saved arguments, and where the address is kept.
     unsafe {
         if *known == 0 {
@@ -174,6 +252,7 @@ unsafe extern "C" fn enter(name: *const c_char, which: usize, arguments: *const 
                 engine::break_down(format_args!("the C library has no {:?}", CStr::from_ptr(name)));
             }
         }
+        let mut ends = false;
         if active() {
             let stream = match which {
                 STDIN => stdin,
@@ -181,13 +260,24 @@ unsafe extern "C" fn enter(name: *const c_char, which: usize, arguments: *const 
                 STDERR => stderr,
                 argument => *arguments.add(argument) as *mut libc::FILE,
             };
-            if CStr::from_ptr(name).to_bytes().ends_with(b"_unlocked") {
-                order(stream);
-            } else {
-                order_locked(stream);
+            let locks = !CStr::from_ptr(name).to_bytes().ends_with(b"_unlocked");
+            ends = locks && begin_call(stream);
+            order(stream);
+            let e = engine();
+            let entered = &mut streams().entered;
+            if entered.len() <= e.current {
+                entered.resize(e.current + 1, (0, 0));
             }
+            entered[e.current] = (stream as usize, e.slots[e.current].registers[1]);
         }
-        *known
+        Entry { function: *known, ends: ends.into() }
+    }
+}
+
+/// Called behind a function during which a lock was held.
+unsafe extern "C" fn leave() {
+    if active() {
+        end_call();
     }
 }
 
@@ -201,6 +291,7 @@ macro_rules! streams {
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
                 core::arch::naked_asm!(
+                    ".cfi_startproc",
                     "mov r11, qword ptr [rip + {current}@GOTPCREL]",
                     "mov r11, qword ptr [r11]",
                     "mov r10, qword ptr [rsp]",
@@ -216,6 +307,7 @@ macro_rules! streams {
                     "push rax", "push r9", "push r8", "push rcx", "push rdx", "push rsi", "push rdi",
                     "mov rdx, rsp",
                     "sub rsp, 128",
+                    ".cfi_adjust_cfa_offset 184",
                     "movups [rsp], xmm0", "movups [rsp + 16], xmm1", "movups [rsp + 32], xmm2", "movups [rsp + 48], xmm3",
                     "movups [rsp + 64], xmm4", "movups [rsp + 80], xmm5", "movups [rsp + 96], xmm6",
                     "movups [rsp + 112], xmm7",
@@ -224,13 +316,53 @@ macro_rules! streams {
                     "lea rcx, [rip + {real}]",
                     "call {enter}",
                     "mov r11, rax",
+                    "mov r10, rdx",
                     "movups xmm0, [rsp]", "movups xmm1, [rsp + 16]", "movups xmm2, [rsp + 32]", "movups xmm3, [rsp + 48]",
                     "movups xmm4, [rsp + 64]", "movups xmm5, [rsp + 80]", "movups xmm6, [rsp + 96]",
                     "movups xmm7, [rsp + 112]",
                     "add rsp, 128",
                     "pop rdi", "pop rsi", "pop rdx", "pop rcx", "pop r8", "pop r9", "pop rax",
+                    ".cfi_adjust_cfa_offset -184",
+                    "test r10, r10",
+                    "jne 6f",
                     "jmp r11",
+                    // What is behind it must be known: it gets copies of the arguments that are on the stack, if there are any.
+                    "6:",
+                    "push rbp",
+                    ".cfi_adjust_cfa_offset 8",
+                    ".cfi_rel_offset rbp, 0",
+                    "mov rbp, rsp",
+                    ".cfi_def_cfa_register rbp",
+                    "mov r10d, {copied}",
+                    "7: push qword ptr [rbp + r10 * 8 + 8]",
+                    "dec r10d",
+                    "jne 7b",
+                    "call r11",
+                    "mov rsp, rbp",
+                    "push rax", "push rdx",
+                    "mov r11, qword ptr [rip + {current}@GOTPCREL]",
+                    "mov r11, qword ptr [r11]",
+                    "mov r10, qword ptr [rbp + 8]",
+                    "mov qword ptr [r11], r10",
+                    "lea r10, [rbp + 16]",
+                    "mov qword ptr [r11 + 8], r10",
+                    "mov r10, qword ptr [rbp]",
+                    "mov qword ptr [r11 + 16], r10",
+                    "mov qword ptr [r11 + 24], rbx",
+                    "mov qword ptr [r11 + 32], r12",
+                    "mov qword ptr [r11 + 40], r13",
+                    "mov qword ptr [r11 + 48], r14",
+                    "mov qword ptr [r11 + 56], r15",
+                    "call {leave}",
+                    "pop rdx", "pop rax",
+                    "pop rbp",
+                    ".cfi_def_cfa rsp, 8",
+                    ".cfi_restore rbp",
+                    "ret",
+                    ".cfi_endproc",
                     concat!("5: .asciz \"", stringify!($name), "\""),
+                    copied = const COPIED,
+                    leave = sym leave,
                     current = sym crate::context::ORDAIN_CURRENT,
                     which = const $which,
                     real = sym REAL,

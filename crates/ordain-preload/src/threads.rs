@@ -577,6 +577,7 @@ unsafe extern "C" fn ordain_finish(_slot: *mut Slot) -> ! {
     }
     let e = engine();
     let number = e.current;
+    crate::streams::end_thread();
     crate::destructors::run();
     engine().slots[number].exiting = true;
     if number == 0 {

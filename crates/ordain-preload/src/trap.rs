@@ -200,6 +200,7 @@ unsafe extern "C" fn on_call(_signal: c_int, info: *mut libc::siginfo_t, context
             // Which calls come back depends on the mode, so nothing of them may stay in what is told of later steps.
             let before = engine().slots[engine().current].registers;
             note_registers(registers);
+            crate::streams::note_system_call(at(libc::REG_RSP) as u64);
             let result = process::raw_call(number, arguments);
             engine().slots[engine().current].registers = before;
             result

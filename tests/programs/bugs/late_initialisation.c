@@ -25,6 +25,11 @@ static void *post(void *unused) {
     return unused;
 }
 
+static void *take(void *unused) {
+    sem_wait(&semaphore);
+    return unused;
+}
+
 static void *lock(void *unused) {
     pthread_mutex_lock(&mutex);
     enter();
@@ -66,6 +71,11 @@ int main(int count, char **words) {
         pthread_create(&thread, 0, post, 0);
         sem_init(&semaphore, 0, 0);
         sem_wait(&semaphore);
+    } else if (!strcmp(which, "waiter")) {
+        // Who waits is forgotten, and not woken.
+        pthread_create(&thread, 0, take, 0);
+        sem_init(&semaphore, 0, 0);
+        sem_post(&semaphore);
     } else if (!strcmp(which, "mutex")) {
         // Two threads hold it.
         pthread_create(&thread, 0, lock, 0);

@@ -40,8 +40,8 @@ static unsigned delay;
 static __thread int me, begun;
 static volatile int joined[BODIES];
 static __thread unsigned dice;
-/* How often this thread holds each lock: mutexes, read-write locks, spin locks. */
-static __thread int held[3][4];
+/* How often this thread holds each lock: mutexes, read-write locks, spin locks, streams. */
+static __thread int held[4][4];
 
 static pthread_mutex_t mutex[4]; /* normal, recursive, error checking, robust */
 static pthread_cond_t cond[OBJECTS];
@@ -54,6 +54,8 @@ static int counter[OBJECTS];
 static pthread_mutex_t guard[OBJECTS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 static int pipes[OBJECTS][2], pairs[2], events[OBJECTS], poller;
 static int queue = -1, counters = -1;
+static FILE *streams[OBJECTS];
+static pthread_key_t key;
 
 /* Writes what a word came to. One call of write, so that lines stay whole. */
 static void tell(const char *word, long result) {
@@ -100,6 +102,8 @@ static void release(void *unused) {
         while (held[1][i] > 0) held[1][i]--, pthread_rwlock_unlock(&rwlock[i]);
     for (int i = 0; i < OBJECTS; i++)
         while (held[2][i] > 0) held[2][i]--, pthread_spin_unlock(&spin[i]);
+    for (int i = 0; i < OBJECTS; i++)
+        while (held[3][i] > 0) held[3][i]--, funlockfile(streams[i]);
 }
 
 static void *body(void *which);
@@ -171,6 +175,29 @@ static long w_semvalue(int a, int b) {
     sem_getvalue(&semaphore[a], &value);
     return value;
 }
+static long w_seminit(int a, int b) { return failed(sem_init(&semaphore[a], 0, a)); }
+static long w_streamlock(int a, int b) {
+    flockfile(streams[a]);
+    return took(3, a, 0);
+}
+static long w_streamtry(int a, int b) { return took(3, a, ftrylockfile(streams[a])); }
+static long w_streamunlock(int a, int b) {
+    if (held[3][a] == 0) return -1;
+    held[3][a]--;
+    funlockfile(streams[a]);
+    return 0;
+}
+static long w_print(int a, int b) { return fputs("a line\n", streams[a]) < 0; }
+/* What that says of a key which was deleted is undefined. */
+static long w_keyset(int a, int b) {
+    pthread_setspecific(key, &key);
+    return 0;
+}
+static long w_keydelete(int a, int b) {
+    pthread_key_delete(key);
+    return 0;
+}
+static void at_end(void *value) { tell("destructor", value == &key); }
 static long w_tick(int a, int b) {
     pthread_mutex_lock(&guard[a]);
     long seen = counter[a]++;
@@ -389,7 +416,8 @@ static const struct { const char *name; long (*call)(int, int); } words[] = {
     WORD(lock), WORD(trylock), WORD(timedlock), WORD(unlock), WORD(wait), WORD(timedwait), WORD(signal), WORD(broadcast),
     WORD(rdlock), WORD(wrlock), WORD(tryrdlock), WORD(trywrlock), WORD(timedrdlock), WORD(timedwrlock), WORD(rwunlock),
     WORD(spinlock), WORD(spintrylock), WORD(spinunlock), WORD(barrier), WORD(once),
-    WORD(semwait), WORD(semtrywait), WORD(semtimedwait), WORD(sempost), WORD(semvalue), WORD(tick),
+    WORD(semwait), WORD(semtrywait), WORD(semtimedwait), WORD(sempost), WORD(semvalue), WORD(seminit), WORD(tick),
+    WORD(streamlock), WORD(streamtry), WORD(streamunlock), WORD(print), WORD(keyset), WORD(keydelete),
     WORD(spawn), WORD(join), WORD(tryjoin), WORD(timedjoin), WORD(cancel), WORD(cancelstate), WORD(testcancel),
     WORD(kill), WORD(threadkill), WORD(sigqueue), WORD(raise), WORD(block), WORD(unblock), WORD(sigwait), WORD(sigtimedwait),
     WORD(sigpending), WORD(sleep), WORD(yield),
@@ -492,6 +520,9 @@ int main(int argc, char **argv) {
     }
     int files = uses("create") || uses("unlink") || uses("rename") || uses("access") || uses("size") || uses("append") || uses("dir") || uses("open");
     if (files) clean();
+    if (uses("stream") || uses("print"))
+        for (int i = 0; i < OBJECTS; i++) streams[i] = fopen("/dev/null", "w");
+    if (uses("key") && pthread_key_create(&key, at_end)) return 9;
     if (uses("msg")) queue = msgget(IPC_PRIVATE, 0600);
     if (uses("semop")) counters = semget(IPC_PRIVATE, 1, 0600);
     body(0);
