@@ -51,6 +51,14 @@ impl Outcome {
                 other.threads.get(thread).is_some_and(|o| o.starts_with(words) && o.len() <= words.len() + 1)
             })
     }
+
+    /// Whether this run, in which a child process waits for ever, goes on where the other was ended for it.
+    fn goes_on_from(&self, other: &Self) -> bool {
+        let begins_so = |(thread, words): (&String, &Vec<String>)| {
+            words.is_empty() || self.threads.get(thread).is_some_and(|own| own.starts_with(words))
+        };
+        self.end == "stuck" && other.threads.iter().all(begins_so)
+    }
 }
 
 /// What a search showed.
@@ -64,6 +72,8 @@ struct Explored {
     complete: bool,
     /// Threads that seemed to wait in a loop were held: not every number of rounds was explored.
     held: bool,
+    /// Executions that ended because a child process waits for ever. Natively, other threads go on.
+    stuck_children: Vec<Outcome>,
     /// Something was used that is no object of its kind: natively anything can follow.
     misused: bool,
 }
@@ -190,7 +200,8 @@ impl Bench {
         for pause in 1..=3 {
             let Some(outcome) = self.run(program, pause) else { continue };
             let known = optimal.outcomes.contains(&outcome)
-                || (outcome.end != "exit 0" && optimal.outcomes.iter().any(|o| outcome.is_cut_from(o)));
+                || (outcome.end != "exit 0" && optimal.outcomes.iter().any(|o| outcome.is_cut_from(o)))
+                || optimal.stuck_children.iter().any(|o| outcome.goes_on_from(o));
             if !known {
                 return Err(Trouble::Wrong(format!("native run {pause}: {outcome:?} is in no class")));
             }
@@ -237,10 +248,13 @@ fn note(native: &mut Native, explored: &mut Explored, once: bool) -> Option<Trou
         (_, Ended::Exit(code)) => format!("exit {code}"),
         (_, Ended::Abort) => "abort".to_owned(),
         (_, Ended::Signal { signal, .. }) => format!("signal {signal}"),
-        (_, Ended::Hang(_)) => "stuck".to_owned(),
+        (_, Ended::Hang(_) | Ended::ChildDeadlock { .. }) => "stuck".to_owned(),
         (end, ended) => format!("{} {ended:?}", end.title()),
     };
     let outcome = Outcome::new(end, &native.output(0));
+    if matches!(native.aftermath().ended, Ended::ChildDeadlock { .. }) {
+        explored.stuck_children.push(outcome.clone());
+    }
     explored.outcomes.insert(outcome.clone());
     explored.steps.entry(class).or_insert_with(|| steps_of(native.execution()));
     match explored.classes.insert(class, outcome.clone()) {

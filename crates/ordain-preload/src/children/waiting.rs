@@ -129,7 +129,8 @@ fn ends_soon(real: c_int, patience: c_int) -> bool {
             return true;
         }
         if control().stuck_child.load(Relaxed) == real {
-            engine::crash(Ending::CHILD_DEADLOCK, 0, 0, format_args!(""));
+            let lock = control().address.load(Relaxed);
+            engine::crash(Ending::CHILD_DEADLOCK, 0, lock, format_args!(""));
         }
         let now = time_used(real);
         if now == used {
