@@ -26,6 +26,23 @@ use std::time::{Duration, Instant};
 /// How long a native run is waited for before it may be stuck.
 const STUCK: Duration = Duration::from_millis(300);
 
+/// Beginnings of words about pipes, sockets and the like.
+const ON_DESCRIPTORS: [&str; 13] = [
+    "read.",
+    "write.",
+    "closewrite.",
+    "pollread.",
+    "select",
+    "send.",
+    "recv.",
+    "shutdown.",
+    "eventadd.",
+    "eventtake.",
+    "epoll.",
+    "open.",
+    "append.",
+];
+
 /// How a run ended, and what each thread saw.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Outcome {
@@ -155,13 +172,16 @@ impl Bench {
         // One run of the program, or copies of it: threads and objects have the same numbers in all.
         let mut native = self.native(program)?;
         let optimal = explore(&mut native, &mut Optimal::default(), 2_000, true)?;
+        // From when a child process has the descriptors too, the kernel alone knows what becomes of them. When that is, compared with what other
+        // threads do to descriptors, is not explored in every order; nothing is verified then.
+        let forks = program.has("fork.") && ON_DESCRIPTORS.iter().any(|word| program.has(word));
         let same = |other: &Explored, who: &str| -> Result<(), Trouble> {
             for (class, outcome) in &other.classes {
                 match optimal.classes.get(class) {
                     Some(known) if known != outcome => {
                         return Err(Trouble::Wrong(format!("{who}: {outcome:?}, but in the same class {known:?}")));
                     }
-                    None if optimal.complete => {
+                    None if optimal.complete && !forks => {
                         let steps = &other.steps[class];
                         return Err(Trouble::Wrong(format!(
                             "{who}: a class that optimal misses: {outcome:?}\n{steps}"
@@ -174,7 +194,7 @@ impl Bench {
         };
         let dfs = explore(&mut native, &mut Dfs::default(), 1_500, false)?;
         same(&dfs, "dfs")?;
-        if dfs.complete && optimal.complete && dfs.classes.len() != optimal.classes.len() {
+        if dfs.complete && optimal.complete && !forks && dfs.classes.len() != optimal.classes.len() {
             let counts = (dfs.classes.len(), optimal.classes.len());
             return Err(Trouble::Wrong(format!("{} classes by dfs, {} by optimal", counts.0, counts.1)));
         }
@@ -189,7 +209,7 @@ impl Bench {
         // returned; here it is decided when it is sent. And the C library cancels threads also while they return from a system call, so
         // that what it did is done; here they are cancelled before.
         let is_late = ["kill.", "sigqueue.", "cancel."].iter().any(|word| program.has(word));
-        if optimal.complete && !optimal.held && !optimal.misused && !is_late {
+        if optimal.complete && !forks && !optimal.held && !optimal.misused && !is_late {
             self.compare_native(program, &optimal)?;
         }
         Ok(optimal.classes.len())

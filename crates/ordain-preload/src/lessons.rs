@@ -23,8 +23,6 @@ pub enum Lesson {
     StreamLocks = 5,
     /// When calls on streams end: one made a system call that is a step, on a stream that threads share.
     StreamCalls = 6,
-    /// When child processes are made: one was, beside threads with descriptors that it has too.
-    Children = 7,
 }
 
 impl Lesson {

@@ -47,10 +47,10 @@ fn refuse_children() {
 unsafe fn with_child<R>(f: impl FnOnce() -> R) -> R {
     refuse_children();
     let was = active();
+    engine::set_active(false);
     if was {
         descriptors::share();
     }
-    engine::set_active(false);
     // The program that the child becomes has no handler for reading the processor's time.
     time::set_virtual(false);
     let result = f();
@@ -122,9 +122,6 @@ pub unsafe extern "C" fn fork_process() -> c_int {
     // SAFETY: handlers of the program, and the C library's fork.
     unsafe {
         handlers::run_before();
-        if active() {
-            descriptors::share();
-        }
         if active() && !engine().is_alone() {
             locks::look_at_all();
         }
@@ -137,9 +134,6 @@ pub unsafe extern "C" fn fork_process() -> c_int {
 /// Makes a child process that does nothing but execute another program, or end.
 pub unsafe extern "C" fn fork_for_exec() -> c_int {
     refuse_children();
-    if active() {
-        descriptors::share();
-    }
     // SAFETY: the C library's fork.
     make_child(|| unsafe { call_real!(fork()) })
 }
@@ -154,6 +148,7 @@ fn make_child(fork: impl FnOnce() -> c_int) -> c_int {
         refuse_shared_locks();
         locks::note_orphans();
         engine::set_active(false);
+        descriptors::share();
     }
     watch::pause();
     let child = undisturbed(fork);
@@ -206,9 +201,6 @@ pub unsafe fn raw_clone(number: i64, arguments: [usize; 6]) -> Option<isize> {
         return None;
     }
     refuse_children();
-    if active() {
-        descriptors::share();
-    }
     // SAFETY: what the program asks for.
     Some(make_child(|| unsafe { sys::syscall6(number, a, b, c, d, e, f) } as c_int) as isize)
 }

@@ -184,11 +184,8 @@ pub fn begin() {
     }
 }
 
-/// A child process is about to be made, which has everything too: from now on others may read and write, and the kernel alone knows. Whoever goes
-/// on before it is made comes behind it in the order of steps.
+/// A child process has everything too: from now on others may read and write, and the kernel alone knows.
 pub fn share() {
-    let has_any = descriptors().entries.iter().flatten().any(|entry| entry.group.is_some());
-    crate::files::order_child(has_any);
     descriptors().entries.clear();
     descriptors().shared = true;
 }

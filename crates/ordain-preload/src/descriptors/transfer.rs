@@ -40,6 +40,7 @@ fn is_still(now: Option<Entry>, known: &Entry) -> bool {
 /// Makes a call on a descriptor, again as long as that was changed by other threads before the call could be made.
 fn settled(fd: c_int, mut call: impl FnMut() -> isize) -> isize {
     loop {
+        files::look_at_numbers();
         let result = pins::held(&[fd], &mut call);
         if result != MOVED {
             return result;

@@ -25,7 +25,7 @@ use ordain_model::{ObjectId, ObjectKind, Operation, Outcome};
 pub use calls::{is_followed, lock, open, path_key, system_call};
 pub use numbers::{
     before_close, closed, copied, file_key, learn_that_numbers_matter, look_at_numbers, number_object, opened,
-    order_child, order_file, order_use, stable_key, take_number, take_number_of,
+    order_file, order_use, stable_key, take_number, take_number_of,
 };
 pub use state::{
     after_call, is_shared, mask, order_attributes, order_call, order_command, order_opening_with, order_state,

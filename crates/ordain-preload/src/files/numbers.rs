@@ -17,7 +17,6 @@ use ordain_wire::SHARED_FD;
 
 const NUMBER: u64 = 0x6e75_6d62;
 const TABLE: u64 = 0x7461_626c;
-const CHILDREN: u64 = 0x6368_696c;
 const STANDARD: u64 = 0x7374_616e;
 
 /// What is known of a number: the last descriptor that had it.
@@ -99,23 +98,6 @@ fn add_use(touched: &mut Touched, fd: c_int) {
 pub fn look_at_numbers() {
     if matter() {
         order(|touched| touched.add(object(TABLE, || 0), Member::READ));
-    }
-    if Lesson::Children.is_known(engine()) {
-        order(|touched| touched.add(object(CHILDREN, || 0), Member::READ));
-    }
-}
-
-/// A child process is about to be made, which has all descriptors too. From then on the kernel alone knows what becomes of them, so that what
-/// threads announce depends on it.
-pub fn order_child(shares: bool) {
-    let e = engine();
-    if e.is_alone() {
-        return;
-    }
-    if Lesson::Children.is_known(e) {
-        order(|touched| touched.add(object(CHILDREN, || 0), Member::WRITE));
-    } else if shares {
-        Lesson::Children.learn(e);
     }
 }
 
