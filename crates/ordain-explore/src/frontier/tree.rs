@@ -508,8 +508,10 @@ impl Frontier {
                 self.loops.push(*site);
             }
         }
-        let mistaken = explored.mistaken && !self.undivided;
-        if self.loops.len() > known || mistaken {
+        let learned = self.loops.len() > known;
+        // Who knew other loops was bound to touch other things than was thought.
+        let mistaken = explored.mistaken && !learned && explored.loops.len() == known && !self.undivided;
+        if learned || mistaken {
             self.undivided |= mistaken;
             self.restart();
             return Accepted::Restarted;
