@@ -316,6 +316,7 @@ fn renamed(explored: Explored, renaming: &Renaming) -> Option<Explored> {
             transition: renaming.transition(item.transition)?,
             op: renaming.operation(&item.op)?,
             footprint: renaming.footprint(&item.footprint)?,
+            left: item.left,
         })
     };
     let found = |found: Found| Some(Found { items: found.items.iter().map(item).collect::<Option<_>>()?, ..found });

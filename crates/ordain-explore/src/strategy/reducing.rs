@@ -288,7 +288,7 @@ impl Share {
         if self.is_new(Level::Told, at, items) {
             let items = (0..items.len()).map(|i| {
                 let (transition, footprint) = items.item(i);
-                Item { transition, op: items.op(i), footprint: Footprint::from_slice(footprint) }
+                Item { transition, op: items.op(i), footprint: Footprint::from_slice(footprint), left: items.left(i) }
             });
             self.found.push(Found { root, depth, items: items.collect() });
         }
