@@ -330,6 +330,16 @@ fn workers_that_learned_of_a_long_loop_do_not_take_old_tasks_for_mistakes() {
 }
 
 #[test]
+fn a_thread_that_spins_when_a_signal_comes_is_planned_with_what_it_watches_in_any_order() {
+    let spin = vec![I::Lock(0, Wait::Block), I::RetryWait(0, 0)];
+    let program = Program::new(vec![vec![I::Ignore(2)], spin, vec![I::KillAny(2)]]);
+    for seed in 0..20 {
+        let result = check(&program, seed).expect("it is small");
+        assert_eq!(result, Ok(()), "seed {seed}");
+    }
+}
+
+#[test]
 fn what_giving_up_a_share_leaves_is_foreseen_behind_whatever_comes_before_it() {
     let last = vec![I::DropShare(1), I::Store(0, 1)];
     let program = Program::new(vec![vec![I::DropShare(1)], last.clone(), last]);
