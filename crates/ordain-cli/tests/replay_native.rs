@@ -34,6 +34,31 @@ fn findings_show_every_time() {
     }
 }
 
+/// What executions have taught changes which steps there are: numbers of descriptors matter, or where calls begin. A fresh process is told.
+#[test]
+fn findings_that_rest_on_lessons_show_in_fresh_processes() {
+    for (name, argument, lesson) in
+        [("double_close", None, 1), ("close_while_waiting", Some("read"), 2), ("close_while_waiting", Some("poll"), 2)]
+    {
+        for options in [&["--strategy", "optimal"][..], &["--mode", "exec"], &["--workers", "2"]] {
+            let directory = directory();
+            compile(directory.path(), &source(&format!("bugs/{name}.c")), "bug", &[]);
+            let mut check = ordain(directory.path());
+            check.arg("check").args(options).args(["--", "./bug"]).args(argument).assert().code(1);
+            let text = stderr(&mut replay(directory.path(), &["--times", "3"]), 1);
+            assert!(text.ends_with("\nthe finding showed 3 of 3 times\n"), "{name} {options:?}: {text}");
+            let path = directory.path().join(FINDING);
+            let schedule = fs::read_to_string(&path).expect("the schedule was written");
+            let line = format!("lesson: {lesson}\n");
+            assert!(schedule.contains(&line), "{name} {options:?}: {schedule}");
+            // Without it the program has other steps.
+            fs::write(&path, schedule.replace(&line, "")).expect("the schedule can be written");
+            let text = stderr(&mut replay(directory.path(), &[]), 2);
+            assert!(text.contains("the program departs from the schedule at step "), "{name} {options:?}: {text}");
+        }
+    }
+}
+
 #[test]
 fn a_replay_tells_what_it_runs_and_what_shows() {
     let directory = twins("abba");
@@ -201,6 +226,8 @@ fn a_header_that_makes_no_sense_is_refused() {
         ("+wake-ups: never", "it should be `spurious`"),
         ("+status: 256", "it should be a number from 0 to 255"),
         ("+status: -1", "it should be a number from 0 to 255"),
+        ("+lesson: 256", "it should be a number from 0 to 255"),
+        ("+lesson: all", "it should be a number from 0 to 255"),
         ("+spin-bound: 0", "it should be a number from 1 to"),
         ("+max-steps: many", "it should be a number from 1 to"),
         ("+hang-time: 7", "it should be a number from 1 to"),

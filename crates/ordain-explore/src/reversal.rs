@@ -20,8 +20,8 @@ use crate::wakeup::Items;
 use alloc::vec::Vec;
 use ordain_model::state::{Fixed, View};
 use ordain_model::{
-    Access, Execution, Footprint, ObjectId, Operation, Outcome, PendingOp, ThreadId, Transition, Wait, dependent,
-    primitives,
+    Access, Execution, Footprint, ObjectId, Operation, Outcome, PendingOp, ThreadId, Transition, Wait, affects,
+    dependent, primitives,
 };
 
 /// A sequence that begins another class: events of the execution, in their order, and an operation at its new place.
@@ -30,12 +30,31 @@ pub(crate) struct Sequence<'a> {
     pub(crate) execution: &'a Execution,
     /// Numbers of events.
     pub(crate) events: &'a [u32],
-    /// Footprints that events have here and did not have in the execution, by their places in `events`.
-    pub(crate) changed: &'a [(usize, Footprint)],
+    /// Events that give up shares, in order: what they touch here they may not have touched in the execution.
+    pub(crate) given_up: &'a [GivenUp],
     /// What comes last.
     pub(crate) last: Transition,
     pub(crate) last_op: Operation,
     pub(crate) last_footprint: &'a [Access],
+    pub(crate) last_left: Option<u64>,
+}
+
+/// A share that is given up at a place of a sequence.
+pub(crate) struct GivenUp {
+    place: usize,
+    footprint: Footprint,
+    /// How many are left then.
+    left: Option<u64>,
+}
+
+impl Sequence<'_> {
+    fn given_up(&self, i: usize) -> Option<&GivenUp> {
+        if self.given_up.is_empty() {
+            return None;
+        }
+        let place = self.given_up.binary_search_by_key(&i, |g| g.place).ok()?;
+        Some(&self.given_up[place])
+    }
 }
 
 impl Items for Sequence<'_> {
@@ -47,8 +66,8 @@ impl Items for Sequence<'_> {
     fn item(&self, i: usize) -> (Transition, &[Access]) {
         match self.events.get(i) {
             Some(&event) => {
-                let changed = self.changed.iter().find(|c| c.0 == i);
-                let footprint = changed.map_or_else(|| self.execution.footprint(event as usize), |c| &c.1);
+                let here = self.given_up(i).map(|g| g.footprint.as_slice());
+                let footprint = here.unwrap_or_else(|| self.execution.footprint(event as usize));
                 (self.execution.steps[event as usize].transition(), footprint)
             }
             None => (self.last, self.last_footprint),
@@ -57,6 +76,10 @@ impl Items for Sequence<'_> {
 
     fn op(&self, i: usize) -> Operation {
         self.events.get(i).map_or(self.last_op, |&event| self.execution.steps[event as usize].op)
+    }
+
+    fn left(&self, i: usize) -> Option<u64> {
+        if i < self.events.len() { self.given_up(i)?.left } else { self.last_left }
     }
 }
 
@@ -102,8 +125,8 @@ pub(crate) struct Reversals {
     /// Which events behind the first one of the race are in the sequence; by number.
     member: Vec<bool>,
     footprint: Footprint,
-    /// Footprints of events of the sequence that are not those of the execution.
-    changed: Vec<(usize, Footprint)>,
+    /// Events of the sequence that give up shares.
+    given_up: Vec<GivenUp>,
     /// Whether threads give up shares.
     shares: bool,
     partners: Vec<u32>,
@@ -311,8 +334,8 @@ impl Reversals {
     }
 
     /// Whose share is the last depends on which of the others are in the sequence.
-    fn change_footprints(&mut self, execution: &Execution, trace: &Trace, first: usize) {
-        self.changed.clear();
+    fn give_up(&mut self, execution: &Execution, trace: &Trace, first: usize) {
+        self.given_up.clear();
         if !self.shares {
             return;
         }
@@ -323,7 +346,8 @@ impl Reversals {
                 let view = Earlier { execution, trace, first, events, member: &self.member };
                 let mut footprint = Footprint::new();
                 primitives::footprint(&step.op, step.thread, step.choice, &view, &mut footprint);
-                self.changed.push((place, footprint));
+                let left = primitives::shares_left(&step.op, &view);
+                self.given_up.push(GivenUp { place, footprint, left });
             }
         }
     }
@@ -339,9 +363,9 @@ impl Reversals {
         left_out: &mut Vec<u32>,
         found: &mut dyn FnMut(usize, &Sequence<'_>),
     ) {
-        self.change_footprints(execution, trace, first);
+        self.give_up(execution, trace, first);
         let view = Earlier { execution, trace, first, events: &self.events, member: &self.member };
-        let changed = &self.changed;
+        let given_up = &self.given_up;
         let own = mover.event == Some(first);
         if is_fixed(&mover.op, execution)
             && !own
@@ -351,8 +375,8 @@ impl Reversals {
             let last = execution.steps[event].transition();
             let last_footprint = execution.footprint(event);
             if dependent(last_footprint, execution.footprint(first)) {
-                let sequence =
-                    Sequence { execution, events: &self.events, changed, last, last_op: mover.op, last_footprint };
+                let (events, last_op) = (&self.events, mover.op);
+                let sequence = Sequence { execution, events, given_up, last, last_op, last_footprint, last_left: None };
                 found(first, &sequence);
             }
             return;
@@ -379,9 +403,10 @@ impl Reversals {
             if held {
                 watch(&mover.watched(execution), &mut footprint);
             }
-            if own || is_lost || dependent(&footprint, execution.footprint(first)) {
-                let (events, last_op) = (&self.events, mover.op);
-                let sequence = Sequence { execution, events, changed, last, last_op, last_footprint: &footprint };
+            if own || is_lost || affects(&footprint, execution.footprint(first)) {
+                let (events, last_op, last_footprint) = (&self.events, mover.op, footprint.as_slice());
+                let last_left = primitives::shares_left(&mover.op, &view);
+                let sequence = Sequence { execution, events, given_up, last, last_op, last_footprint, last_left };
                 found(first, &sequence);
             }
         }

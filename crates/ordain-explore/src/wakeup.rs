@@ -6,7 +6,7 @@
 
 use crate::frontier::{Part, Twig};
 use alloc::vec::Vec;
-use ordain_model::{Access, Footprint, Operation, Transition, dependent};
+use ordain_model::{Access, Footprint, ObjectId, Operation, Transition, affects};
 
 /// A sequence of transitions at their places.
 pub(crate) trait Items {
@@ -14,6 +14,18 @@ pub(crate) trait Items {
     /// The transition and footprint of an item.
     fn item(&self, i: usize) -> (Transition, &[Access]);
     fn op(&self, i: usize) -> Operation;
+    /// How many shares are left behind an item that gives one up, where it is.
+    fn left(&self, i: usize) -> Option<u64>;
+}
+
+/// What a step does to the number of shares in an object. A handler may run in its place, and then it does not touch it.
+fn effect(op: &Operation, footprint: &[Access]) -> Option<(ObjectId, i64)> {
+    let (count, by) = match *op {
+        Operation::AddShare { count, weak: false } => (count, 1),
+        Operation::DropShare { count, weak: false } => (count, -1),
+        _ => return None,
+    };
+    footprint.iter().any(|a| a.object() == count).then_some((count, by))
 }
 
 /// A transition that need not be taken, because all classes that begin with it have been explored.
@@ -27,28 +39,8 @@ impl Sleeper {
     /// Whether the sleeper is still asleep after another thread's step.
     #[inline]
     pub(crate) fn survives(&self, step: Transition, footprint: &[Access]) -> bool {
-        self.transition.thread != step.thread && !dependent(&self.footprint, footprint)
+        self.transition.thread != step.thread && !affects(footprint, &self.footprint)
     }
-}
-
-/// Whether `transition` can come first in an execution that begins with the items of `sequence` that are left, extended if need be.
-/// Gives its place in the sequence, or the sequence's length.
-fn weak_initial(
-    transition: Transition,
-    footprint: &[Access],
-    sequence: &impl Items,
-    left: impl Iterator<Item = usize>,
-) -> Option<usize> {
-    for i in left {
-        let (other, other_footprint) = sequence.item(i);
-        if other.thread == transition.thread {
-            return (other == transition).then_some(i);
-        }
-        if dependent(footprint, other_footprint) {
-            return None;
-        }
-    }
-    Some(sequence.len())
 }
 
 /// What is left of a sequence on its way through a tree.
@@ -57,6 +49,8 @@ pub(crate) struct Left {
     gone: Vec<bool>,
     /// Everything before this place is gone.
     first: usize,
+    /// What was passed that changes how many shares are left: its place in the sequence, or the sequence's length, the object, and the change.
+    shares: Vec<(usize, ObjectId, i64)>,
 }
 
 impl Left {
@@ -65,6 +59,7 @@ impl Left {
         self.gone.clear();
         self.gone.resize(len, false);
         self.first = 0;
+        self.shares.clear();
     }
 
     /// The places that are left, in order.
@@ -72,8 +67,8 @@ impl Left {
         self.gone[self.first..].iter().enumerate().filter(|(_, gone)| !**gone).map(|(i, _)| self.first + i)
     }
 
-    /// A place was passed; the length of the sequence is none.
-    pub(crate) fn pass(&mut self, place: usize) {
+    /// A step was passed that has this place in the sequence, or the sequence's length if it is not in it.
+    pub(crate) fn pass(&mut self, place: usize, op: Option<&Operation>, footprint: &[Access]) {
         if let Some(gone) = self.gone.get_mut(place) {
             *gone = true;
         }
@@ -81,9 +76,34 @@ impl Left {
         while self.gone.get(self.first).copied().unwrap_or(false) {
             self.first += 1;
         }
+        if let Some((count, by)) = op.and_then(|op| effect(op, footprint)) {
+            self.shares.push((place, count, by));
+        }
     }
 
-    /// Whether a transition can come first in an execution that begins with what is left. Gives its place, or the sequence's length.
+    /// The footprint that an item has behind what was passed, if it is not that which it has in the sequence.
+    fn changed(&self, i: usize, sequence: &impl Items) -> Option<Footprint> {
+        if self.shares.is_empty() {
+            return None;
+        }
+        let (left, Operation::DropShare { count, .. }) = (sequence.left(i)?, sequence.op(i)) else { return None };
+        // What comes before it in the sequence has been counted.
+        let others = self.shares.iter().filter(|(place, object, _)| *place >= i && *object == count);
+        let left = left.saturating_add_signed(others.map(|(_, _, by)| by).sum());
+        let mut footprint = Footprint::from_slice(sequence.item(i).1);
+        for access in footprint.iter_mut().filter(|a| a.object() == count) {
+            *access = Access::give_up(count, left);
+        }
+        Some(footprint)
+    }
+
+    /// The footprint that an item has behind what was passed.
+    pub(crate) fn footprint(&self, i: usize, sequence: &impl Items) -> Footprint {
+        self.changed(i, sequence).unwrap_or_else(|| Footprint::from_slice(sequence.item(i).1))
+    }
+
+    /// Whether a transition can come first in an execution that begins with what is left, extended if need be. Gives its place, or the
+    /// sequence's length.
     #[inline]
     pub(crate) fn begins_with(
         &self,
@@ -91,13 +111,40 @@ impl Left {
         footprint: &[Access],
         sequence: &impl Items,
     ) -> Option<usize> {
-        weak_initial(transition, footprint, sequence, self.places())
+        weak_initial(transition, footprint, sequence, self.places(), |i| self.changed(i, sequence))
     }
+}
+
+/// Whether `transition` can come first in an execution that begins with the items of `sequence` that are left, extended if need be.
+/// Gives its place in the sequence, or the sequence's length. `changed` gives footprints that are not those of the sequence.
+#[inline]
+fn weak_initial(
+    transition: Transition,
+    footprint: &[Access],
+    sequence: &impl Items,
+    left: impl Iterator<Item = usize>,
+    changed: impl Fn(usize) -> Option<Footprint>,
+) -> Option<usize> {
+    for i in left {
+        let (other, other_footprint) = sequence.item(i);
+        if other.thread == transition.thread {
+            return (other == transition).then_some(i);
+        }
+        let affected = match changed(i) {
+            Some(changed) => affects(&changed, footprint),
+            None => affects(other_footprint, footprint),
+        };
+        if affected {
+            return None;
+        }
+    }
+    Some(sequence.len())
 }
 
 /// Whether a sleeper covers the sequence.
 pub(crate) fn is_covered(sleep: &[Sleeper], sequence: &impl Items) -> bool {
-    sleep.iter().any(|s| weak_initial(s.transition, &s.footprint, sequence, 0..sequence.len()).is_some())
+    let begins = |s: &Sleeper| weak_initial(s.transition, &s.footprint, sequence, 0..sequence.len(), |_| None);
+    sleep.iter().any(|s| begins(s).is_some())
 }
 
 /// A list of trees: the first child of a state, if any.
@@ -162,7 +209,7 @@ impl Trees {
                     if node.child == NO_TREE || node.part == Part::Root {
                         return Walked::Covered;
                     }
-                    left.pass(place);
+                    left.pass(place, node.op.as_ref(), &node.footprint);
                     parent = at;
                     continue 'walk;
                 }
@@ -217,8 +264,8 @@ impl Trees {
     fn chain(&mut self, sequence: &impl Items, left: &Left) -> Head {
         let mut head = NO_TREE;
         for i in left.places().rev() {
-            let (transition, footprint) = sequence.item(i);
-            let (op, footprint) = (Some(sequence.op(i)), Footprint::from_slice(footprint));
+            let (transition, op) = (sequence.item(i).0, Some(sequence.op(i)));
+            let footprint = left.footprint(i, sequence);
             head = self.push(Node { transition, op, footprint, part: Part::Inner, child: head, sibling: NO_TREE });
         }
         head

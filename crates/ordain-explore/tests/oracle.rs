@@ -30,7 +30,11 @@ fn check_caught(program: &Program, seed: u64) -> Option<Result<(), String>> {
 
 /// Some programs are about few things, so that much happens to them.
 fn program(seed: u64) -> Program {
-    if seed % 4 == 3 { random::focused_program(seed) } else { random::program(seed) }
+    match seed % 8 {
+        1 => random::shifting_program(seed),
+        3 | 7 => random::focused_program(seed),
+        _ => random::program(seed),
+    }
 }
 
 fn number(variable: &str, default: u64) -> u64 {

@@ -61,6 +61,12 @@ impl Access {
         let decides = || self.0 & other.0 & GIVE_UP != 0 && (self.0 | other.0) & 1 == 1;
         self.0 >> 2 == other.0 >> 2 && (self.is_write() || other.is_write() || decides())
     }
+
+    /// Whether a step with this access matters to an operation that waits with the other: see [`affects`].
+    fn affects(self, waiting: Self) -> bool {
+        let decides = || waiting.0 & GIVE_UP != 0 && self.0 & 3 == GIVE_UP | 1;
+        self.0 >> 2 == waiting.0 >> 2 && (self.is_write() || waiting.is_write() || decides())
+    }
 }
 
 /// The accesses of one operation.
@@ -73,6 +79,16 @@ pub fn dependent(a: &[Access], b: &[Access]) -> bool {
         return true;
     }
     a.iter().any(|x| b.iter().any(|y| x.conflicts(*y)))
+}
+
+/// Whether a step matters to an operation that another thread could have executed before it, and executes later. As many shares are left
+/// whichever of the two gives one up first, and only the step's footprint tells how many: that of the other was made somewhere else.
+#[inline]
+pub fn affects(step: &[Access], waiting: &[Access]) -> bool {
+    if step.first() == Some(&Access::EVERYTHING) || waiting.first() == Some(&Access::EVERYTHING) {
+        return true;
+    }
+    step.iter().any(|x| waiting.iter().any(|y| x.affects(*y)))
 }
 
 #[cfg(test)]
@@ -97,5 +113,7 @@ mod tests {
         assert!(last[0].is_write() && dependent(&last, &many) && dependent(&last, &[Access::read(x)]));
         assert!(!dependent(&second, &[Access::read(x)]) && !second[0].is_write());
         assert_eq!(second[0].with_object(ObjectId(4)), Access::give_up(ObjectId(4), 1));
+        assert!(affects(&second, &many) && !affects(&many, &second) && affects(&many, &last));
+        assert!(!affects(&second, &[Access::read(x)]) && affects(&last, &[Access::read(x)]));
     }
 }

@@ -173,6 +173,8 @@ impl Idle {
         self.gives_way = false;
         self.progressed = false;
         self.sites.clear();
+        // Searches are long, so steps are not counted from one execution to the next.
+        (self.now, self.changed, self.since) = (0, 0, 0);
     }
 
     /// Becomes equal to another one, in the memory that it has.
@@ -365,5 +367,23 @@ impl Idle {
             }
         }
         left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_execution_begins_to_count_anew() {
+        let mut idle = Idle::default();
+        for _ in 0..3 {
+            assert_eq!((idle.now, idle.changed, idle.since), (0, 0, 0));
+            for round in 0..3 {
+                assert_eq!(idle.holds(&Operation::Yield, Site(1), 2), round >= 2);
+                idle.note(&Operation::Yield, Outcome::DONE, Site(1), &[], &[], &[], false);
+            }
+            idle.reset();
+        }
     }
 }

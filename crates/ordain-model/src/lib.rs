@@ -33,7 +33,7 @@ pub mod state;
 pub use arbiter::{Arbiter, Mark, Options, first_state};
 pub use execution::{Divergence, End, Execution, PendingOp, Site, Size, Step, Transition};
 pub use finding::{DataRace, Deadlock, Misuse};
-pub use footprint::{Access, Footprint, dependent};
+pub use footprint::{Access, Footprint, affects, dependent};
 pub use imagine::{Imagined, Moment};
 pub use lexicon::{Lexicon, Named, Renaming};
 pub use names::{Names, ObjectId, ObjectKind, ThreadId};

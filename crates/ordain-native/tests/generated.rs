@@ -209,6 +209,8 @@ impl Bench {
         // returned; here it is decided when it is sent. And the C library cancels threads also while they return from a system call, so
         // that what it did is done; here they are cancelled before.
         let is_late = ["kill.", "sigqueue.", "cancel."].iter().any(|word| program.has(word));
+        // A thread that is held may natively give up once more before anything changes. If that never happens last, nobody learns of it: of
+        // four timed waits beside four posts, 63 of 70 classes are explored.
         if optimal.complete && !forks && !optimal.held && !optimal.misused && !is_late {
             self.compare_native(program, &optimal)?;
         }

@@ -13,7 +13,7 @@ use crate::output::{self, printable};
 use crate::problem::Problem;
 use crate::replay_line::{self, quote};
 use crate::schedule_file::ScheduleFile;
-use ordain_model::{Options, Schedule};
+use ordain_model::{Options, Schedule, Site};
 use ordain_native::{Check, Finding, LEVEL, Launch, Patience, Replayed, binary, describe_input, unescape};
 use ordain_report::terminal::Next;
 use std::ffi::{OsStr, OsString};
@@ -256,6 +256,10 @@ impl Header<'_> {
     fn check(&self, arguments: &Arguments) -> Result<Check, Problem> {
         self.refuse_repetitions()?;
         self.one_of("level", &[LEVEL])?;
+        let is_lesson = |text: &&str| text.parse().ok().and_then(Site::of_lesson).is_some();
+        if let Some(wrong) = self.all("lesson").find(|text| !is_lesson(text)) {
+            return Err(self.bad("lesson", wrong, "it should be a number from 0 to 255"));
+        }
         let environment: Result<Vec<_>, Problem> = self
             .all("variable")
             .map(|text| options::variable(&unescape(text)).map_err(|reason| self.bad("variable", text, &reason)))
@@ -348,11 +352,11 @@ impl Header<'_> {
         self.schedule.header.iter().filter(move |line| line.0 == key).map(|line| line.1.as_str())
     }
 
-    /// Only arguments and variables may be there more than once: of other lines, one would be silently ignored.
+    /// Only these may be there more than once: of other lines, one would be silently ignored.
     fn refuse_repetitions(&self) -> Result<(), Problem> {
         for (at, (key, value)) in self.schedule.header.iter().enumerate() {
             let repeated = self.schedule.header[..at].iter().any(|line| line.0 == *key);
-            if repeated && !["argument", "variable"].contains(&key.as_str()) {
+            if repeated && !["argument", "variable", "lesson"].contains(&key.as_str()) {
                 return Err(self.bad(key, value, "it is there more than once"));
             }
         }

@@ -20,7 +20,7 @@ use crate::plan::Planned;
 use crate::rng::Rng;
 use crate::wakeup::Sleeper;
 use alloc::vec::Vec;
-use ordain_model::{Access, Footprint, Moment, Operation, Outcome, ThreadId, Transition, dependent};
+use ordain_model::{Access, Footprint, Moment, Operation, Outcome, ThreadId, Transition, affects};
 use smallvec::SmallVec;
 
 /// States between two questions whether it is over.
@@ -476,7 +476,7 @@ impl<'a> Counter<'a> {
     fn far_sleepers(&self, group: &Group, enabled: &Enabled) -> usize {
         let near = |s: &&Sleeper| {
             enabled.iter().any(|step| {
-                group.threads[step.number].id != s.transition.thread && dependent(&step.footprint, &s.footprint)
+                group.threads[step.number].id != s.transition.thread && affects(&step.footprint, &s.footprint)
             })
         };
         group.sleep.iter().filter(|s| !near(s)).count()

@@ -50,6 +50,17 @@ pub struct Task {
     pub slice: u64,
 }
 
+impl Task {
+    /// What a worker answers that knows of long loops which this task does not rest on: it has told of them, and that was lost or is not heard
+    /// yet. What it would do is not what was planned, so it only tells again.
+    pub fn outdated(&self, loops: &[Site]) -> Option<Done> {
+        let explored = Explored { loops: loops.to_vec(), ..Explored::default() };
+        let (lease, names, births, summary) = (self.lease, self.names, Vec::new(), Summary::default());
+        let outdated = loops.iter().any(|site| !self.loops.contains(site));
+        outdated.then(|| Done { lease, explored, names, births, summary })
+    }
+}
+
 /// What a worker has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -305,6 +316,7 @@ fn renamed(explored: Explored, renaming: &Renaming) -> Option<Explored> {
             transition: renaming.transition(item.transition)?,
             op: renaming.operation(&item.op)?,
             footprint: renaming.footprint(&item.footprint)?,
+            left: item.left,
         })
     };
     let found = |found: Found| Some(Found { items: found.items.iter().map(item).collect::<Option<_>>()?, ..found });

@@ -90,6 +90,8 @@ pub struct Item {
     pub op: Operation,
     /// What it touches.
     pub footprint: Footprint,
+    /// How many shares are left behind it, if it gives one up.
+    pub left: Option<u64>,
 }
 
 /// What has become of a fragment.

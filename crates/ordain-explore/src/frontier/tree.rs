@@ -2,7 +2,7 @@
 
 mod add;
 
-use super::{Explored, Found, Fragment, Item, Part, Twig};
+use super::{Explored, Found, Fragment, Part, Twig};
 use crate::wakeup::Left;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
@@ -295,12 +295,19 @@ impl Frontier {
         }
     }
 
-    fn push(&mut self, parent: u32, item: Item, op: Option<Operation>, status: Status) -> u32 {
+    fn push(
+        &mut self,
+        parent: u32,
+        transition: Transition,
+        footprint: Footprint,
+        op: Option<Operation>,
+        status: Status,
+    ) -> u32 {
         let leaf = status == Status::Pending;
         let node = Node {
-            transition: item.transition,
+            transition,
             op,
-            footprint: item.footprint,
+            footprint,
             root: leaf,
             status: if leaf { Status::Interior } else { status },
             parent,
@@ -401,28 +408,34 @@ impl Frontier {
             }
             last.truncate(depth);
             let parent = last.last().copied().unwrap_or(leaf);
-            let item = Item { transition: twig.transition, op: Operation::Exit, footprint: twig.footprint.clone() };
+            let (transition, footprint) = (twig.transition, twig.footprint.clone());
             if twig.part == Part::Elsewhere {
-                let node = self.push(parent, item, twig.op, Status::Done);
+                let node = self.push(parent, transition, footprint, twig.op, Status::Done);
                 last.push(node);
                 continue;
             }
             let behind = rest[i + 1..].iter().take_while(|t| t.depth > twig.depth).count();
             let is_leaf = behind == 0;
             if next.is_none() && twig.depth < level {
-                let node = self.push(parent, item, twig.op, Status::Interior);
+                let node = self.push(parent, transition, footprint, twig.op, Status::Interior);
                 self.node_mut(node).root = true;
                 last.push(node);
                 continue;
             }
             if next.is_none() {
                 // The way that is taken next: one worker goes on with what is behind it.
-                let node = self.push(parent, item, twig.op, Status::Pending);
+                let node = self.push(parent, transition, footprint, twig.op, Status::Pending);
                 next = Some((node, i + 1, i + 1 + behind));
                 last.push(node);
                 continue;
             }
-            let node = self.push(parent, item, twig.op, if is_leaf { Status::Pending } else { Status::Interior });
+            let node = self.push(
+                parent,
+                transition,
+                footprint,
+                twig.op,
+                if is_leaf { Status::Pending } else { Status::Interior },
+            );
             last.push(node);
         }
         if let Some((node, from, until)) = next {
@@ -508,8 +521,10 @@ impl Frontier {
                 self.loops.push(*site);
             }
         }
-        let mistaken = explored.mistaken && !self.undivided;
-        if self.loops.len() > known || mistaken {
+        let learned = self.loops.len() > known;
+        // Who knew other loops was bound to touch other things than was thought.
+        let mistaken = explored.mistaken && !learned && explored.loops.len() == known && !self.undivided;
+        if learned || mistaken {
             self.undivided |= mistaken;
             self.restart();
             return Accepted::Restarted;

@@ -15,7 +15,7 @@ use crate::search::{Coverage, Strategy};
 use crate::trace::Trace;
 use crate::wakeup::{Head, Items, Sleeper, Trees};
 use alloc::vec::Vec;
-use ordain_model::{Access, Execution, Operation, ThreadId, Transition, dependent};
+use ordain_model::{Access, Execution, Operation, ThreadId, Transition, affects};
 use smallvec::SmallVec;
 
 /// Whether an item of the sequence depends on none before it.
@@ -27,7 +27,7 @@ pub(super) fn is_initial(sequence: &Sequence<'_>, item: usize, trace: &Trace) ->
         None => (0..item).all(|i| {
             let ((other, footprint), thread) = (sequence.item(i), sequence.last.thread);
             let spawns = matches!(sequence.op(i), Operation::Spawn { child } if child == thread);
-            other.thread != thread && !spawns && !dependent(footprint, sequence.last_footprint)
+            other.thread != thread && !spawns && !affects(footprint, sequence.last_footprint)
         }),
     }
 }
@@ -49,6 +49,10 @@ impl Items for Initials<'_> {
 
     fn op(&self, i: usize) -> Operation {
         self.sequence.op(self.places[i])
+    }
+
+    fn left(&self, i: usize) -> Option<u64> {
+        self.sequence.left(self.places[i])
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every exhaustive strategy against plain depth-first search.
 
-use super::{Explored, I, Program, explore};
+use super::{Explored, Program, explore};
 use ordain_explore::strategy::{Bound, Bounded, Dfs, Dpor, Optimal, Source};
 use ordain_explore::{Coverage, Strategy};
 
@@ -49,13 +49,6 @@ fn check_exhaustive(program: &Program, oracle: &Explored) -> Result<(), String> 
     let mut optimal = Optimal::default();
     let found = explore(program, &mut optimal, limit);
     compare("optimal", oracle, &found)?;
-    // What giving up a share leaves is known of a sleeping thread only as of when it fell asleep. If others add shares meanwhile, it may be
-    // woken in vain, and a class is run twice.
-    let adds_shares = program.threads.iter().flatten().any(|i| matches!(i, I::AddShare(_)));
-    if adds_shares {
-        compare("source", oracle, &explore(program, &mut Source::default(), limit))?;
-        return compare("dpor", oracle, &explore(program, &mut Dpor::default(), limit));
-    }
     runs_no_class_twice("optimal", &found)?;
     if optimal.redundant() + found.summary.blocked > 0 {
         return Err("optimal: a run was blocked by sleep sets".into());

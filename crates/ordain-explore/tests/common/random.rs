@@ -8,11 +8,14 @@ pub struct Dice {
     state: u64,
     /// Whether programs are about few objects, and wait in all ways alike.
     focused: bool,
+    /// What programs are about.
+    topics: &'static [Topic],
 }
 
 impl Dice {
     pub fn new(seed: u64) -> Self {
-        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1, focused: false }
+        let state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1;
+        Self { state, focused: false, topics: &TOPICS[..COMMON_TOPICS] }
     }
 
     fn next(&mut self) -> u64 {
@@ -56,7 +59,7 @@ const COMMON_TOPICS: usize = 18;
 
 /// Which primitives a program is about.
 #[derive(Clone, Copy)]
-enum Topic {
+pub enum Topic {
     Memory,
     Mutex,
     RwLock,
@@ -101,6 +104,8 @@ const TOPICS: [Topic; 20] = [
     Topic::Ready,
     Topic::Files,
 ];
+
+const SHIFTING: [Topic; 5] = [Topic::Share, Topic::Share, Topic::Spin, Topic::Spin, Topic::Signal];
 
 fn instruction(dice: &mut Dice, topic: Topic, threads: usize, channels: usize, out: &mut Vec<I>) {
     if dice.focused && dice.chance(8) {
@@ -321,7 +326,13 @@ pub fn program(seed: u64) -> Program {
 
 /// The program of a seed, about one or two primitives and few objects.
 pub fn focused_program(seed: u64) -> Program {
-    make(Dice { focused: true, ..Dice::new(seed) })
+    make(Dice { focused: true, topics: &TOPICS, ..Dice::new(seed) })
+}
+
+/// The program of a seed, about what is not the same wherever it comes: shares, of which one is the last, threads that spin and are held,
+/// and signals that come meanwhile.
+pub fn shifting_program(seed: u64) -> Program {
+    make(Dice { focused: (seed / 8).is_multiple_of(2), topics: &SHIFTING, ..Dice::new(seed) })
 }
 
 fn make(mut dice: Dice) -> Program {
@@ -332,8 +343,8 @@ fn make(mut dice: Dice) -> Program {
         channels = vec![channels[kind]];
     }
     let most = if dice.focused { 2 } else { 3 };
-    let topics = if dice.focused { TOPICS.len() } else { COMMON_TOPICS };
-    let topics: Vec<Topic> = (0..1 + dice.below(most)).map(|_| TOPICS[dice.below(topics)]).collect();
+    let about = dice.topics;
+    let topics: Vec<Topic> = (0..1 + dice.below(most)).map(|_| about[dice.below(about.len())]).collect();
     let longest = if threads == 2 { 5 } else { 3 };
     let mut bodies = Vec::new();
     for _ in 0..threads {

@@ -17,12 +17,15 @@ fn share(weak: bool) -> u64 {
 
 pub(super) fn footprint(op: &Operation, view: &impl View, out: &mut Footprint) {
     match *op {
-        Operation::DropShare { count, weak: false } => {
-            out.push(Access::give_up(count, (view.word(count) & STRONG).saturating_sub(1)));
-        }
+        Operation::DropShare { count, weak: false } => out.push(Access::give_up(count, left(count, view))),
         Operation::AddShare { count, .. } | Operation::DropShare { count, .. } => out.push(Access::read(count)),
         _ => {}
     }
+}
+
+/// How many shares that keep the value alive are left when one is given up.
+pub(super) fn left(count: ObjectId, view: &impl View) -> u64 {
+    (view.word(count) & STRONG).saturating_sub(1)
 }
 
 pub(super) fn add(count: ObjectId, weak: bool, state: &mut State) -> Outcome {

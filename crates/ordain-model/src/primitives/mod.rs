@@ -109,6 +109,14 @@ pub fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl View
     crate::mutation::apply(op, thread, signal::is_due(op, thread, view), view.fixed(), out);
 }
 
+/// How many shares are left when `op` has given one up, if that is what it does.
+pub fn shares_left(op: &Operation, view: &impl View) -> Option<u64> {
+    match *op {
+        Operation::DropShare { count, weak: false } => Some(count::left(count, view)),
+        _ => None,
+    }
+}
+
 /// Adds what `op` touches but for signals and cancellation: what it waits for, if a handler runs in its place.
 pub fn add_objects(op: &Operation, thread: ThreadId, view: &impl View, out: &mut Footprint) {
     object_footprint(op, thread, 0, view, out);

@@ -42,7 +42,7 @@ pub enum Recognised {
 }
 
 /// What a process has explored in a turn.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Turn {
     /// What it did in this turn.
     pub summary: Summary,

@@ -23,6 +23,9 @@ impl Native {
         allowance: &Allowance,
     ) -> Result<Option<FragmentTurn>, Failure> {
         let task = &order.task;
+        if let Some(done) = task.outdated(self.loops()) {
+            return Ok(Some(FragmentTurn { done: Some(done), turn: Turn::default() }));
+        }
         self.take_over(order)?;
         if !self.has_process()? {
             return Ok(None);

@@ -85,6 +85,9 @@ impl Run<'_> {
             }
             memory.foresight = Foresight::default();
         }
+        if let Some(done) = task.outdated(self.executor.long_loops()) {
+            return Ok(Explored { done, estimate: None, findings: Vec::new() });
+        }
         let loops = self.executor.long_loops().len();
         for site in &task.loops {
             self.executor.know_long_loop(*site);

@@ -245,6 +245,9 @@ impl Worker for Crew<'_> {
                 return Err("the names of threads and objects cannot be taken over".into());
             }
         }
+        if let Some(done) = task.outdated(self.executor.long_loops()) {
+            return Ok((done, Heard::default()));
+        }
         for site in &task.loops {
             self.executor.know_long_loop(*site);
         }

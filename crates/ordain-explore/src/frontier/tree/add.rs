@@ -17,6 +17,10 @@ impl Items for &[Item] {
     fn op(&self, i: usize) -> Operation {
         self[i].op
     }
+
+    fn left(&self, i: usize) -> Option<u64> {
+        self[i].left
+    }
 }
 
 impl Frontier {
@@ -26,7 +30,8 @@ impl Frontier {
             Rule::Optimal => self.insert(taken, items),
             Rule::Source => {
                 if items.len() > 0 && !self.has_one_of(taken, items) {
-                    self.push_item(self.node(taken).parent, items, 0, Status::Pending);
+                    let footprint = Footprint::from_slice(items.item(0).1);
+                    self.push_item(self.node(taken).parent, items, 0, footprint, Status::Pending);
                 }
             }
         }
@@ -45,7 +50,8 @@ impl Frontier {
             let mut places = left.places().peekable();
             while let Some(i) = places.next() {
                 let last = places.peek().is_none();
-                at = self.push_item(at, items, i, if last { Status::Pending } else { Status::Interior });
+                let status = if last { Status::Pending } else { Status::Interior };
+                at = self.push_item(at, items, i, left.footprint(i, items), status);
             }
         }
         self.left = left;
@@ -64,16 +70,14 @@ impl Frontier {
             if node.status != Status::Interior || node.root {
                 return None;
             }
-            left.pass(place);
+            left.pass(place, node.op.as_ref(), &node.footprint);
             (at, way) = (way, node.first);
         }
         Some(at)
     }
 
-    fn push_item(&mut self, parent: u32, items: &impl Items, i: usize, status: Status) -> u32 {
-        let (transition, footprint) = items.item(i);
-        let op = items.op(i);
-        self.push(parent, Item { transition, op, footprint: Footprint::from_slice(footprint) }, Some(op), status)
+    fn push_item(&mut self, parent: u32, items: &impl Items, i: usize, footprint: Footprint, status: Status) -> u32 {
+        self.push(parent, items.item(i).0, footprint, Some(items.op(i)), status)
     }
 }
 
