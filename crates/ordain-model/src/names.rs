@@ -84,6 +84,8 @@ pub enum ObjectKind {
     Poll,
     /// A name in a directory, a file, or something else that the kernel keeps and threads find again by a name or number.
     File,
+    /// The lock on a file, as an opening of the file waits for it.
+    FileLock,
 }
 
 impl ObjectKind {
@@ -107,6 +109,7 @@ impl ObjectKind {
             Self::Signals => "signals",
             Self::Poll => "poll set",
             Self::File => "file",
+            Self::FileLock => "file lock",
         }
     }
 
