@@ -88,9 +88,8 @@ struct Leaving {
 /// What is closed with a descriptor.
 fn closed_with(fd: c_int, add: &mut dyn FnMut(ObjectId, u64)) {
     let Some(known) = entry(fd) else { return };
-    match known.kind {
-        Kind::Epoll(number) => add(polling::object(number), Member::WRITE | Member::TELL),
-        _ => {}
+    if let Kind::Epoll(number) = known.kind {
+        add(polling::object(number), Member::WRITE | Member::TELL);
     }
     if let Some(group) = known.group {
         add(object_of(group), Member::WRITE | Member::TELL);

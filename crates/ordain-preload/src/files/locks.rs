@@ -6,7 +6,7 @@
 //! only if they are given up then.
 
 use super::numbers::{self, File};
-use super::{Touched, files, messages, object, order};
+use super::{Touched, files, messages, object};
 use crate::children;
 use crate::engine::{self, engine};
 use crate::inherited;
