@@ -4,7 +4,7 @@
 
 use crate::execution::{Divergence, Site, Step};
 use crate::finding::Deadlock;
-use crate::names::{Names, ObjectId, ThreadId};
+use crate::names::{Names, ObjectId, ObjectKind, ThreadId};
 use crate::operation::{Operation, Outcome, Wait};
 use alloc::borrow::ToOwned as _;
 use alloc::format;
@@ -83,6 +83,9 @@ pub fn operation(words: &dyn Words, op: &Operation) -> String {
         }
         Operation::Signal { number, .. } => format!("{verb} {number} to the process"),
         Operation::Choose { count } => format!("{verb} below {count}"),
+        Operation::Poll { set, .. } if words.names().kind(*set) == ObjectKind::FileLock => {
+            format!("take {}", words.object(*set))
+        }
         // The set has no name that says anything; the source line does.
         Operation::Access { looks, .. } => (if *looks { "look at files" } else { "access files" }).to_owned(),
         _ => match op.object() {

@@ -84,6 +84,8 @@ pub enum ObjectKind {
     Poll,
     /// A name in a directory, a file, or something else that the kernel keeps and threads find again by a name or number.
     File,
+    /// The lock on a file, as an opening of the file waits for it.
+    FileLock,
 }
 
 impl ObjectKind {
@@ -107,6 +109,7 @@ impl ObjectKind {
             Self::Signals => "signals",
             Self::Poll => "poll set",
             Self::File => "file",
+            Self::FileLock => "file lock",
         }
     }
 
@@ -125,6 +128,10 @@ impl ObjectKind {
 pub fn mix(hash: u64, word: u64) -> u64 {
     (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_add(word)
 }
+
+/// What keys of objects begin with. Small numbers would not do: mixing a number into itself leaves nothing of either.
+const CREATED: u64 = 0x6372_6561_7465_6421;
+const EXTERNAL: u64 = 0x6578_7465_726e_616c;
 
 /// What [`Names`] knows of a thread.
 struct Thread {
@@ -262,10 +269,10 @@ impl Names {
         match *birth {
             Birth::Created(thread, n) => {
                 let lineage = self.lineage(thread).into_iter().map(u64::from);
-                lineage.chain([u64::from(n), *kind as u64]).fold(1, mix)
+                lineage.chain([u64::from(n), *kind as u64]).fold(CREATED, mix)
             }
             Birth::External { key, generation, .. } => {
-                [key, u64::from(generation), *kind as u64].into_iter().fold(2, mix)
+                [key, u64::from(generation), *kind as u64].into_iter().fold(EXTERNAL, mix)
             }
             Birth::Part(owner, n) => mix(self.stable_key(owner), u64::from(n)),
         }
@@ -446,6 +453,20 @@ mod tests {
         let sorted = ["main", "main.1", "main.1.1", "main.1.2.1", "main.2", "main.2.1"];
         assert_eq!(by_birth(&[&[], &[0], &[1], &[0, 0], &[0, 1, 0], &[1, 0]]), sorted);
         assert_eq!(by_birth(&[&[1, 0], &[0, 1, 0], &[1], &[0, 0], &[], &[0]]), sorted);
+    }
+
+    #[test]
+    fn objects_of_different_threads_have_different_keys() {
+        let mut names = Names::default();
+        let mut keys = alloc::collections::BTreeSet::new();
+        let lineages: [&[u32]; 9] = [&[], &[0], &[1], &[2], &[3], &[0, 1], &[1, 0], &[1, 1], &[1, 1, 1]];
+        for lineage in lineages {
+            let thread = names.descendant(lineage);
+            for number in 0..100 {
+                let object = names.object(thread, number, ObjectKind::File);
+                assert!(keys.insert(names.stable_key(object)), "{lineage:?} {number}");
+            }
+        }
     }
 
     #[test]

@@ -248,6 +248,14 @@ impl Native {
         Ok(other)
     }
 
+    /// Ends the process of the last execution, which may still hold what another process needs to do the same: locks on files, ports. What the
+    /// execution wrote cannot be asked for any more. A process that explores by itself has put everything back.
+    pub(crate) fn end_process(&mut self) {
+        if !self.exploring {
+            self.process = None;
+        }
+    }
+
     /// Another run of the same program, each execution in a process of its own in which atomic instructions are watched.
     pub(crate) fn watched(&self) -> Result<Self, Failure> {
         let mut other = self.fresh(Mode::Exec)?;

@@ -81,6 +81,13 @@ fn leave(what: &str, name: &str) -> ! {
     engine::refuse(format_args!("the program {what} ({name}), which putting its memory back does not undo"))
 }
 
+/// The program locks a file by a descriptor that was open when main began: the lock stays.
+pub fn leave_for_lock() {
+    if engine().mode == Mode::Snapshot {
+        leave("locks files that were open when main began", "flock, fcntl");
+    }
+}
+
 /// A system call that the program makes, or the C library for it, and that nobody models.
 pub unsafe fn make(number: i64, arguments: [usize; 6]) -> isize {
     files::order_call(number, arguments);

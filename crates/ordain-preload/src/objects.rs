@@ -201,6 +201,11 @@ pub fn find(address: u64, kind: ObjectKind, initial: u64) -> ObjectId {
 
 /// The set of these members, which is known by what is in it.
 pub fn set_of(members: &[(ObjectId, u64)]) -> ObjectId {
+    set_of_kind(members, ObjectKind::Poll)
+}
+
+/// The set of these members, which is called something else in messages.
+pub fn set_of_kind(members: &[(ObjectId, u64)], kind: ObjectKind) -> ObjectId {
     let e = engine();
     let execution = e.objects.execution;
     if let Some((used, set)) = e.objects.sets.get(members)
@@ -211,7 +216,7 @@ pub fn set_of(members: &[(ObjectId, u64)]) -> ObjectId {
     let names = e.arbiter.names();
     let words = members.iter().flat_map(|(object, mask)| [names.stable_key(*object), *mask]);
     let key = words.fold(0, ordain_model::names::mix);
-    let set = find(key, ObjectKind::Poll, 0);
+    let set = find(key, kind, 0);
     let e = engine();
     for (object, mask) in members {
         e.log(&Event::PollMember { object: *object, mask: *mask });

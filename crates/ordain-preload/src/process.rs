@@ -527,6 +527,10 @@ pub unsafe fn raw_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
             },
             libc::SYS_exit => threads::vanish(a as c_int),
             libc::SYS_exit_group => end_program(a as c_int),
+            libc::SYS_fcntl if files::is_lock_command(b as c_int) => match files::lock(a as c_int, b as c_int, c) {
+                Some(result) => result,
+                None => kernel::make(number, [a, b, c, d, e, f]),
+            },
             _ if files::is_followed(number) => files::system_call(number, [a, b, c, d, e, f]),
             _ => kernel::make(number, [a, b, c, d, e, f]),
         }

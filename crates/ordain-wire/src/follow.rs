@@ -216,7 +216,9 @@ impl Follower {
             Event::Members { set } => {
                 let members = core::mem::take(&mut self.members);
                 let names = self.arbiter.names();
-                if set.index() >= names.object_count() || names.kind(set) != ObjectKind::Poll {
+                if set.index() >= names.object_count()
+                    || !matches!(names.kind(set), ObjectKind::Poll | ObjectKind::FileLock)
+                {
                     return wrong("a set of objects is unknown");
                 }
                 self.arbiter.set_members(set, &members);

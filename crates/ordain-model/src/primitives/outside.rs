@@ -32,6 +32,8 @@ impl Member {
     pub const MAKE: u64 = 32;
     /// In an access: the object is to be made. If it leads somewhere already, nothing is done, and all objects are read.
     pub const NEW: u64 = 8;
+    /// In an access: if the object leads somewhere, it is written together with what it leads to, which is given up.
+    pub const GIVE_UP: u64 = 64;
     /// In a poll, besides what is waited for: whoever is served takes something from the object.
     pub const TAKE: u64 = 1 << 63;
 }
@@ -75,13 +77,14 @@ fn access(set: ObjectId, view: &impl View, out: &mut Footprint) {
     let done = !is_there(set, view);
     for (object, mask) in view.fixed().poll(set) {
         let makes = mask & Member::MAKE != 0 && view.word(*object) == 0;
-        add(super::read_or_write(*object, makes || done && mask & Member::WRITE != 0), out);
+        let gives_up = mask & Member::GIVE_UP != 0 && view.word(*object) != 0;
+        add(super::read_or_write(*object, makes || gives_up || done && mask & Member::WRITE != 0), out);
         if mask & Member::TELL != 0 {
             told(*object, u64::MAX, view, out);
         }
         let behind = view.word(*object);
-        if mask & (Member::READ_BEHIND | Member::WRITE_BEHIND) != 0 && behind != 0 {
-            let writes = done && mask & Member::WRITE_BEHIND != 0;
+        if mask & (Member::READ_BEHIND | Member::WRITE_BEHIND | Member::GIVE_UP) != 0 && behind != 0 {
+            let writes = gives_up || done && mask & Member::WRITE_BEHIND != 0;
             add(super::read_or_write(ObjectId(behind as u32), writes), out);
         }
     }
@@ -227,6 +230,18 @@ mod tests {
         assert_eq!(footprint_of(&arbiter, op).as_slice(), [Access::write(name)], "it is made");
         arbiter.set_value(name, u64::from(file.0));
         assert_eq!(footprint_of(&arbiter, op).as_slice(), [Access::read(name), Access::write(file)], "it is there");
+    }
+
+    #[test]
+    fn what_is_held_is_given_up_and_nothing_else() {
+        let mut arbiter = begun();
+        let locks = arbiter.create(ThreadId::MAIN, ObjectKind::File, 0);
+        let holder = arbiter.create(ThreadId::MAIN, ObjectKind::File, 0);
+        let set = arbiter.create_poll(ThreadId::MAIN, &[(holder, Member::GIVE_UP)]);
+        let op = Operation::Access { set, looks: false };
+        assert_eq!(footprint_of(&arbiter, op).as_slice(), [Access::read(holder)]);
+        arbiter.set_value(holder, u64::from(locks.0) | 1 << 40);
+        assert_eq!(footprint_of(&arbiter, op).as_slice(), [Access::write(holder), Access::write(locks)]);
     }
 
     #[test]

@@ -63,11 +63,12 @@ impl Unconfirmed {
 impl Check {
     /// A plan could not be followed. If a fresh process does the same, the program synchronises in ways that are not visible. If it does
     /// something else, the program is not deterministic, or the mode does not put everything back.
-    pub(super) fn explain_departure(&self, native: &Native, divergence: &Divergence) -> Result<String, Problem> {
+    pub(super) fn explain_departure(&self, native: &mut Native, divergence: &Divergence) -> Result<String, Problem> {
         let difference = self.difference(native, divergence);
         let mut steps = prefix_of(native.execution());
         steps.truncate(divergence.step);
         steps.push(Planned { transition: divergence.expected, op: divergence.expected_op });
+        native.end_process();
         let mut fresh = native.fresh(Mode::Exec)?;
         fresh.set_limit(native.limit().clone().with_last_word(LAST_WORD));
         fresh.run(&mut Plan::follow(&steps, &mut Lowest));
@@ -188,6 +189,7 @@ impl Run<'_> {
     /// Shows the finding in a fresh process and describes it; `None` if there is no time for that. The first may take a last word.
     fn confirm(&mut self, mut noticed: Noticed, first: bool) -> Result<Option<Finding>, Problem> {
         let found = noticed.clone();
+        self.native.end_process();
         let shrunk = self.shrink(&mut noticed)?;
         let limit = match first {
             true => self.limit.clone().with_last_word(self.last_word(&found)),

@@ -177,6 +177,7 @@ impl Run<'_> {
     /// such a class too. `false` if there is no time for that.
     fn confirm_unexplored(&mut self) -> Result<bool, Problem> {
         let steps = prefix_of(self.native.execution());
+        self.native.end_process();
         let mut fresh = self.native.fresh(Mode::Exec)?;
         fresh.set_limit(self.limit.clone());
         fresh.run(&mut Plan::follow(&steps, &mut Lowest));

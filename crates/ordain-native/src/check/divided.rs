@@ -196,7 +196,7 @@ impl Worker for Crew<'_> {
             return Err(self.end(shared));
         }
         if let Some(divergence) = &turn.departure {
-            let explained = common.check.explain_departure(&self.native, divergence);
+            let explained = common.check.explain_departure(&mut self.native, divergence);
             return Err(self.end(Ended::Departed(explained)));
         }
         let Some(done) = done else { return Err("there is no result".into()) };

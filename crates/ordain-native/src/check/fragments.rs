@@ -67,7 +67,7 @@ impl Fragments {
             return Err(format!("threads {}, which is not explored: check it on one machine", what.text()));
         }
         if let Some(divergence) = &explored.turn.departure {
-            return Err(match self.check.explain_departure(&self.native, divergence) {
+            return Err(match self.check.explain_departure(&mut self.native, divergence) {
                 Ok(difference) => format!("it synchronises in ways that are not visible: {difference}"),
                 Err(problem) => problem.to_string(),
             });

@@ -417,7 +417,7 @@ impl<'a> Run<'a> {
             }
             let stopped = self.tell_progress(&total);
             if let Some(divergence) = &turn.departure {
-                let departed = self.check.explain_departure(&self.native, divergence)?;
+                let departed = self.check.explain_departure(&mut self.native, divergence)?;
                 self.native.stop_exploring();
                 return Ok(Some((total, None, Some(departed))));
             }
@@ -583,7 +583,7 @@ impl<'a> Run<'a> {
             let stopped = self.tell_progress(&total);
             self.check_failure()?;
             if let End::Diverged(divergence) = self.native.execution().end.clone() {
-                result = Some(self.check.explain_departure(&self.native, &divergence)?);
+                result = Some(self.check.explain_departure(&mut self.native, &divergence)?);
                 break;
             }
             if let Some(departed) = self.waits_for_memory() {

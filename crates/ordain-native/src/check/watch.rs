@@ -28,6 +28,7 @@ impl Run<'_> {
     /// Watches some executions of a program about which everything else holds.
     pub(super) fn watch(&mut self, total: &Summary) -> Result<CrossCheck, Problem> {
         let begin = Instant::now();
+        self.native.end_process();
         let mut watched = self.native.watched()?;
         watched.run(&mut Plan::new(&[], &mut Lowest));
         if let Some(retracted) = self.look_at_watched(&mut watched)? {
@@ -79,9 +80,11 @@ impl Run<'_> {
         }
         let Some(noticed) = finding::notice(watched, self.check.expected_status) else { return Ok(None) };
         // The watch must not have caused it.
+        watched.end_process();
         let mut fresh = self.native.fresh(Mode::Exec)?;
         fresh.run(&mut Plan::follow(&prefix_of(watched.execution()), &mut Lowest));
         let again = finding::notice(&fresh, self.check.expected_status);
+        drop(fresh);
         if again.is_some_and(|again| again.is_like(&noticed)) {
             self.keep(noticed)?;
             let why = "a sampled schedule shows a finding that the search did not meet";

@@ -3,6 +3,7 @@
 //! Who takes such a lock in a child waits for ever. That is told to the program's process, which sees it when it waits for the child.
 
 use crate::engine::{control, engine, step};
+use crate::files;
 use crate::handles;
 use crate::objects;
 use crate::real;
@@ -47,7 +48,15 @@ fn is_lock(kind: ObjectKind) -> bool {
 /// so this is a step. It does not depend on whether others have used the lock, or have ended by chance: that is not known here.
 pub fn meet(address: u64, kind: ObjectKind) {
     // SAFETY: only the carrier comes here.
-    if unsafe { !FORKS } || !is_lock(kind) || engine().is_alone() {
+    if is_lock(kind) {
+        meet_any(address);
+    }
+}
+
+/// The running thread uses the lock with this key, which may be in the kernel: as [`meet`].
+pub fn meet_any(address: u64) {
+    // SAFETY: only the carrier comes here.
+    if unsafe { !FORKS } || engine().is_alone() {
         return;
     }
     let e = engine();
@@ -63,7 +72,8 @@ pub fn look_at_all() {
     step(Operation::Count { count: known_locks(), observes: true });
     let e = engine();
     let names = e.arbiter.names();
-    let locks = objects::all().filter(|object| is_lock(names.kind(*object)));
+    let locks =
+        objects::all().filter(|object| is_lock(names.kind(*object))).chain(files::lock_objects().iter().copied());
     let members: Vec<(ObjectId, u64)> = locks.map(|lock| (lock, 1)).collect();
     if members.is_empty() {
         return;

@@ -1,7 +1,7 @@
 //! Making, copying and closing descriptors.
 
 use super::{
-    ALL, Entry, HUP, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, locks, object_of, pins,
+    ALL, Entry, HUP, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, object_of, pins,
     polling, refresh, remove, settle,
 };
 use crate::context::interpose;
@@ -88,10 +88,8 @@ struct Leaving {
 /// What is closed with a descriptor.
 fn closed_with(fd: c_int, add: &mut dyn FnMut(ObjectId, u64)) {
     let Some(known) = entry(fd) else { return };
-    match known.kind {
-        Kind::Locked(file, _) => add(locks::object(file), Member::WRITE),
-        Kind::Epoll(number) => add(polling::object(number), Member::WRITE | Member::TELL),
-        _ => {}
+    if let Kind::Epoll(number) = known.kind {
+        add(polling::object(number), Member::WRITE | Member::TELL);
     }
     if let Some(group) = known.group {
         add(object_of(group), Member::WRITE | Member::TELL);
@@ -121,9 +119,6 @@ fn leave(fd: c_int, source: Option<c_int>) -> Option<Leaving> {
 
 /// Ends closing it.
 fn left(fd: c_int, leaving: Option<Leaving>) {
-    if let Some(Entry { kind: Kind::Locked(file, opening), .. }) = entry(fd) {
-        locks::after_close(file, opening, fd);
-    }
     remove(fd);
     files::closed(fd);
     let Some(Leaving { entry, group }) = leaving else { return };
@@ -172,8 +167,9 @@ unsafe extern "C" fn close_many(first: c_uint, last: c_uint, flags: c_int) -> c_
     // SAFETY: what the program asks for.
     unsafe {
         if flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
-            for fd in first..=last.min(descriptors().entries.len() as c_uint) {
-                if entry(fd as c_int).is_some() {
+            let known = descriptors().entries.len().max(files::count_numbers());
+            for fd in first..=last.min(known as c_uint) {
+                if entry(fd as c_int).is_some() || files::may_be_locked(fd as c_int) {
                     close_one(fd as c_int);
                 }
             }
@@ -194,9 +190,6 @@ fn copied(from: c_int, to: c_int) {
     files::copied(from, to);
     if let Some(entry) = entry(from) {
         insert(to, entry);
-        if let Kind::Locked(file, opening) = entry.kind {
-            locks::copied(file, opening, to);
-        }
     }
 }
 

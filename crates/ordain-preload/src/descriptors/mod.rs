@@ -10,7 +10,6 @@ mod endpoints;
 mod fifo;
 mod files;
 mod identity;
-mod locks;
 mod outside;
 mod pins;
 mod polling;
@@ -75,8 +74,6 @@ enum Kind {
     Fifo,
     /// Standard output (0) or standard error (1), if what is written there is compared.
     Output(usize),
-    /// A file with a lock: its number, and that of its opening.
-    Locked(usize, usize),
 }
 
 /// What is known of a descriptor.
@@ -128,7 +125,6 @@ struct Descriptors {
     entries: Vec<Option<Entry>>,
     groups: Vec<Group>,
     epolls: Vec<polling::Epoll>,
-    files: Vec<locks::Locked>,
     /// Sets that were polled before.
     sets: Vec<polling::Set>,
     /// What calls hold.
@@ -171,7 +167,6 @@ pub fn begin() {
     d.entries.clear();
     d.groups.clear();
     d.epolls.clear();
-    d.files.clear();
     d.sets.clear();
     d.outsides.clear();
     d.fifos.clear();
@@ -394,6 +389,12 @@ fn is_nonblocking(fd: c_int) -> bool {
     crate::files::use_flags(fd);
     // SAFETY: asks for flags.
     unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFL) & libc::O_NONBLOCK as isize != 0 }
+}
+
+/// How long a call on a descriptor waits to receive (0) or to send (1), in nanoseconds; for ever if zero. The kernel looks when the call begins.
+fn limit(fd: c_int, which: usize) -> u64 {
+    crate::files::use_limits(fd);
+    pins::reached(fd).1.map_or(0, |known| known.limits[which])
 }
 
 /// Waits until an end is ready for one of these, at most so long unless zero; gives an error if it gives up.

@@ -6,7 +6,7 @@
 use super::ports::family;
 use super::{
     ADDRESSES, DATAGRAMS, Entry, IN, Kind, MOST_ENDS, OUT, ask, await_end, change, create_group, descriptors, entry,
-    entry_mut, fail, insert, is_nonblocking, new_group, object_of, pins, ports, refresh, transfer,
+    entry_mut, fail, insert, is_nonblocking, limit, new_group, object_of, pins, ports, refresh, transfer,
 };
 use crate::context::interpose;
 use crate::engine;
@@ -235,8 +235,9 @@ unsafe extern "C" fn connect_to(fd: c_int, address: *const sockaddr, length: soc
             return c_result(result) as c_int;
         };
         let tries = is_nonblocking(fd);
+        let limit = limit(fd, 1);
         let room = Entry { group: Some(listener), end: 0, ..known };
-        if let Err(error) = await_end(&room, OUT, tries, known.limits[1]) {
+        if let Err(error) = await_end(&room, OUT, tries, limit) {
             return fail(error);
         }
         let result = connect();
@@ -284,8 +285,9 @@ unsafe fn accept_held(fd: c_int, address: *mut sockaddr, length: *mut socklen_t,
             return c_result(accept(fd)) as c_int;
         };
         let tries = is_nonblocking(fd);
+        let limit = limit(fd, 0);
         files::take_number();
-        if let Err(error) = await_end(&known, IN | super::HUP, tries, known.limits[0]) {
+        if let Err(error) = await_end(&known, IN | super::HUP, tries, limit) {
             return fail(error);
         }
         let (fd, now) = pins::reached(fd);
@@ -337,9 +339,14 @@ unsafe extern "C" fn set_option(
             let nanoseconds = (limit.tv_sec.max(0) as u64)
                 .saturating_mul(1_000_000_000)
                 .saturating_add((limit.tv_usec.max(0) as u64).saturating_mul(1000));
-            if let Some(known) = entry_mut(fd) {
-                known.limits[which] = nanoseconds;
+            let ends = entry(fd).and_then(|e| descriptors().groups[e.group?].ends.get(e.end));
+            let copies = ends.cloned().unwrap_or_default();
+            for copy in copies.into_iter().chain([fd]) {
+                if let Some(known) = entry_mut(copy) {
+                    known.limits[which] = nanoseconds;
+                }
             }
+            files::learn_that_limits_matter();
         }
         c_result(result) as c_int
     }

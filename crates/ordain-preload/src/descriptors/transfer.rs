@@ -1,8 +1,8 @@
 //! Reading and writing.
 
 use super::{
-    Entry, HUP, IN, Kind, OUT, WIDTH, await_end, change, elsewhere, entry, insert, is_nonblocking, object_of, outside,
-    pins, ports, refresh, refresh_after, settle, stall, timers,
+    Entry, HUP, IN, Kind, OUT, WIDTH, await_end, change, elsewhere, entry, insert, is_nonblocking, limit, object_of,
+    outside, pins, ports, refresh, refresh_after, settle, stall, timers,
 };
 use crate::context::interpose;
 use crate::engine;
@@ -84,8 +84,9 @@ unsafe fn take(fd: c_int, known: &Entry, message: &mut msghdr, flags: c_int) -> 
         return unsafe { take_now(fd, known, message, flags) };
     };
     let tries = flags & MSG_DONTWAIT != 0 || is_nonblocking(fd);
+    let limit = limit(fd, 0);
     loop {
-        let waited = await_end(known, IN | HUP, tries, known.limits[0]);
+        let waited = await_end(known, IN | HUP, tries, limit);
         let (fd, now) = pins::reached(fd);
         if !is_still(now, known) {
             return MOVED;
@@ -124,11 +125,12 @@ unsafe fn give(fd: c_int, known: &Entry, message: &msghdr, flags: c_int) -> isiz
         return broken(unsafe { give_now(fd, known, message, flags) }, flags);
     };
     let tries = flags & MSG_DONTWAIT != 0 || is_nonblocking(fd);
+    let limit = limit(fd, 1);
     let mut left: Vec<iovec> = pieces.to_vec();
     let mut rest = *message;
     let mut done = 0;
     loop {
-        let waited = await_end(known, OUT | HUP, tries, known.limits[1]);
+        let waited = await_end(known, OUT | HUP, tries, limit);
         let (fd, now) = pins::reached(fd);
         if !is_still(now, known) {
             return if done > 0 { done } else { MOVED };

@@ -39,6 +39,7 @@ pub fn is_followed(number: i64) -> bool {
             | libc::SYS_write
             | libc::SYS_readv
             | libc::SYS_writev
+            | libc::SYS_flock
     ) || is_on_files(number)
         || messages::is_one(number)
 }
@@ -120,6 +121,7 @@ pub unsafe fn system_call(number: i64, arguments: [usize; 6]) -> isize {
                 let flags = if c == 0 { 0 } else { (c as *const u64).read() as c_int };
                 open_with(a as c_int, b as *const c_char, flags, plain)
             }
+            libc::SYS_flock => locks::lock_whole(a as c_int, b as c_int),
             libc::SYS_close => descriptors::raw_close(a as c_int),
             libc::SYS_read => descriptors::raw_read(a as c_int, b as *mut c_void, c),
             libc::SYS_write => descriptors::raw_write(a as c_int, b as *const c_void, c),
@@ -438,6 +440,9 @@ pub unsafe fn open_with(at: c_int, path: *const c_char, flags: c_int, plain: imp
         let free = place.as_ref().is_some_and(|p| names::is_free(&p.path()));
         let fd = plain();
         numbers::opened(fd as c_int);
+        if temporary && fd >= 0 {
+            numbers::made_without_name(fd as c_int);
+        }
         if let Some(place) = place.filter(|_| free && fd >= 0) {
             names::tell(&place.path(), true);
         }
@@ -460,5 +465,5 @@ pub unsafe fn path_key(at: c_int, path: *const c_char) -> u64 {
 /// A command of `fcntl` that locks a part of a file; `None` if it is another.
 pub unsafe fn lock(fd: c_int, command: c_int, argument: usize) -> Option<isize> {
     // SAFETY: what the program asks for.
-    unsafe { locks::control(fd, command, argument as *mut libc::flock) }
+    unsafe { locks::lock_part(fd, command, argument as *mut libc::flock) }
 }

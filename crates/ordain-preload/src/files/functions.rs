@@ -26,7 +26,7 @@ functions! {
     link_name: SYS_link; link_at: SYS_linkat; make_link: SYS_symlink; make_link_at: SYS_symlinkat;
     make_directory: SYS_mkdir; make_directory_at: SYS_mkdirat;
     cut_path: SYS_truncate; cut: SYS_ftruncate; seek: SYS_lseek;
-    read_at: SYS_pread64; write_at: SYS_pwrite64; change_mode: SYS_chmod; change_directory: SYS_chdir;
+    read_at: SYS_pread64; write_at: SYS_pwrite64; change_mode: SYS_chmod; lock_file: SYS_flock; change_directory: SYS_chdir;
     change_semaphores: SYS_semop; change_semaphores_in_time: SYS_semtimedop;
     send_to_queue: SYS_msgsnd; receive_from_queue: SYS_msgrcv;
 }
@@ -49,7 +49,7 @@ interpose! {
     mkdir => make_directory; mkdirat => make_directory_at; mkfifo => make_fifo;
     truncate => cut_path; truncate64 => cut_path; ftruncate => cut; ftruncate64 => cut;
     lseek => seek; lseek64 => seek; pread => read_at; pread64 => read_at; pwrite => write_at; pwrite64 => write_at;
-    chmod => change_mode; chdir => change_directory;
+    flock => lock_file; chmod => change_mode; chdir => change_directory;
     semop => change_semaphores; semtimedop => change_semaphores_in_time;
     msgsnd => send_to_queue; msgrcv => receive_from_queue;
 }

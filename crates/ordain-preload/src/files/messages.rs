@@ -69,7 +69,7 @@ pub(super) fn changed(object: ObjectId) {
 }
 
 /// Waits for a change, at most so long unless zero; an error if it gives up.
-fn await_change(object: ObjectId, limit: u64) -> Result<(), c_int> {
+pub(super) fn await_change(object: ObjectId, limit: u64) -> Result<(), c_int> {
     let mask = ((1u64 << VERSIONS) - 1) & !engine().arbiter.value(object);
     let wait = if limit != 0 { Wait::Timed } else { Wait::Interruptible };
     if wait == Wait::Timed {

@@ -23,13 +23,14 @@ use alloc::vec::Vec;
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome};
 
 pub use calls::{is_followed, lock, open, path_key, system_call};
+pub use locks::{is_lock_command, lock_objects, may_be_locked};
 pub use numbers::{
-    before_close, closed, copied, file_key, learn_that_numbers_matter, look_at_numbers, number_object, opened,
-    order_file, order_use, stable_key, take_number, take_number_of,
+    before_close, closed, copied, count_numbers, learn_that_numbers_matter, look_at_numbers, number_object, opened,
+    order_file, order_use, take_number, take_number_of,
 };
 pub use state::{
-    after_call, is_shared, mask, order_attributes, order_call, order_command, order_opening_with, order_state,
-    refuse_command, use_flags,
+    after_call, is_shared, learn_that_limits_matter, mask, order_attributes, order_call, order_command,
+    order_opening_with, order_state, refuse_command, use_flags, use_limits,
 };
 
 /// Everything about files; nothing of it survives an execution.
@@ -49,6 +50,11 @@ struct Files {
     version: u64,
     /// Standard output and standard error are no longer what they were.
     redirected: bool,
+    /// Files that were locked as a whole, and the objects of all locks.
+    whole: Vec<locks::Whole>,
+    locks: Vec<ObjectId>,
+    /// A file was locked when there was one thread.
+    locked: bool,
     /// Numbers that the kernel has given out to queues and sets of semaphores, and the keys of these.
     met: BTreeMap<(u64, u64), u64>,
 }
@@ -66,6 +72,7 @@ pub fn prepare() {
     // SAFETY: only the carrier comes here.
     unsafe { FILES = Box::into_raw(Box::default()) };
     state::prepare();
+    locks::prepare();
 }
 
 /// Begins an execution: no file was touched.

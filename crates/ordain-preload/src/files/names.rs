@@ -41,6 +41,14 @@ pub(super) fn file(status: &libc::stat, path: &[u8]) -> ObjectId {
     object
 }
 
+/// A file with this status that has no name and was just made: it is known by its opening.
+pub(super) fn file_of(opening: ObjectId, status: &libc::stat) -> ObjectId {
+    let key = mix(FILE, engine().arbiter.names().stable_key(opening));
+    let object = objects::find(key, ObjectKind::File, 0);
+    files().identities.insert((status.st_dev, status.st_ino), object);
+    object
+}
+
 /// What the word of a name is: the number of the file that it leads to, or zero.
 fn word(path: &[u8]) -> u64 {
     paths::status(path).map_or(0, |status| u64::from(file(&status, path).0))
@@ -58,10 +66,10 @@ pub(super) fn listing(directory: &[u8]) -> ObjectId {
 
 /// Tells the model what a name leads to after a step that wrote it. If it led nowhere before, what is there now is new.
 pub(super) fn tell(path: &[u8], made: bool) {
-    let Some(&object) = files().objects.get(&key(NAME, path)) else { return };
     if made && let Some(status) = paths::status(path) {
         files().identities.remove(&(status.st_dev, status.st_ino));
     }
+    let Some(&object) = files().objects.get(&key(NAME, path)) else { return };
     let word = word(path);
     if engine().arbiter.value(object) != word {
         engine().set_value(object, word);

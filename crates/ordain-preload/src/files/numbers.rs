@@ -4,7 +4,7 @@
 //! depend on each other that open something. The first use of a closed number teaches the search that numbers matter, and it
 //! begins again with that in mind.
 
-use super::{Touched, files, locks, messages, names, object, order, paths, turn_version};
+use super::{Touched, files, locks, names, object, order, paths, turn_version};
 use crate::descriptors;
 use crate::engine::engine;
 use crate::lessons::Lesson;
@@ -26,6 +26,8 @@ pub(super) struct Number {
     object: ObjectId,
     /// What stands for its position, which copies share.
     description: ObjectId,
+    /// It was not closed since.
+    open: bool,
     /// The file, once it was looked at.
     pub(super) file: Option<File>,
 }
@@ -42,7 +44,7 @@ pub(super) struct File {
 fn number(fd: c_int) -> Number {
     known(fd).unwrap_or_else(|| {
         let object = objects::find(mix(NUMBER, fd.max(0) as u64), ObjectKind::File, 0);
-        let number = Number { object, description: object, file: None };
+        let number = Number { object, description: object, open: is_open(fd), file: None };
         note(fd, number);
         number
     })
@@ -53,25 +55,41 @@ pub fn number_object(fd: c_int) -> ObjectId {
     number(fd).object
 }
 
-/// A number for a descriptor that does not depend on which number it got.
-pub fn stable_key(fd: c_int) -> u64 {
-    engine().arbiter.names().stable_key(number(fd).object)
+/// The object of what a descriptor shares with its copies.
+pub(super) fn description(fd: c_int) -> ObjectId {
+    number(fd).description
 }
 
-/// A number for the file of a descriptor that depends neither on its path nor on who has opened it; `None` if it is no file.
-pub fn file_key(fd: c_int) -> Option<u64> {
-    find(fd).map(|file| engine().arbiter.names().stable_key(file.object))
+/// Whether something is known of a number.
+pub(super) fn is_known(fd: c_int) -> bool {
+    known(fd).is_some()
 }
 
-/// Copies of a descriptor are of the same file, whether or not that was looked at.
-pub(super) fn tell_copies(fd: c_int, file: File) {
+/// How many numbers something may be known of.
+pub fn count_numbers() -> usize {
+    files().numbers.len()
+}
+
+/// The file of a descriptor, if it was looked at.
+pub(super) fn file(fd: c_int) -> Option<File> {
+    known(fd)?.file
+}
+
+/// A number for what is open but no file, the same in every execution: from its path.
+pub(super) fn place(fd: c_int) -> Option<u64> {
+    if is_open(fd) { paths::of_descriptor(fd).map(|path| names::key_of(&path)) } else { None }
+}
+
+/// A file without a name was made: it is known by its first descriptor.
+pub(super) fn made_without_name(fd: c_int) {
     let description = number(fd).description;
-    for copy in files().numbers.iter_mut().flatten().filter(|n| n.description == description) {
-        copy.file = Some(file);
+    if let Some(status) = status(fd) {
+        let file = File { object: names::file_of(description, &status), listing: None };
+        note(fd, Number { file: Some(file), ..number(fd) });
     }
 }
 
-fn is_open(fd: c_int) -> bool {
+pub(super) fn is_open(fd: c_int) -> bool {
     // SAFETY: asks for flags.
     unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFD) >= 0 }
 }
@@ -110,7 +128,16 @@ pub fn learn_that_numbers_matter() {
 
 /// Orders the beginning of a call on a descriptor with who closes it.
 pub fn order_use(fd: c_int) {
-    order(|touched| add_use(touched, fd));
+    order_use_with(fd, |_| {});
+}
+
+/// Orders a call on a descriptor with who closes it, together with `others`.
+pub(super) fn order_use_with(fd: c_int, mut others: impl FnMut(&mut Touched)) {
+    look_at_numbers();
+    order(|touched| {
+        add_use(touched, fd);
+        others(touched);
+    });
     learn_if_closed(fd);
 }
 
@@ -164,9 +191,7 @@ pub fn before_close(fd: c_int, mut others: impl FnMut(&mut dyn FnMut(ObjectId, u
     order(|touched| {
         touched.add(number(fd).object, Member::WRITE);
         add_table(touched);
-        if let Some(locks) = known(fd).and_then(|n| n.file).and_then(|f| locks::of(f.object)) {
-            touched.add(locks, Member::WRITE);
-        }
+        locks::add_closing(touched, fd);
         others(&mut |object, how| touched.add(object, how));
     });
     learn_if_closed(fd);
@@ -174,8 +199,13 @@ pub fn before_close(fd: c_int, mut others: impl FnMut(&mut dyn FnMut(ObjectId, u
 
 /// A number was closed.
 pub fn closed(fd: c_int) {
-    if let Some(locks) = known(fd).and_then(|n| n.file).and_then(|f| locks::of(f.object)) {
-        messages::changed(locks);
+    if let Some(number) = known(fd).filter(|n| n.open) {
+        note(fd, Number { open: false, ..number });
+        let is_copy = |n: &Number| n.open && n.description == number.description;
+        let numbers = files().numbers.iter().enumerate();
+        let mut copies = numbers.filter(|(_, n)| n.as_ref().is_some_and(is_copy)).map(|(other, _)| other as c_int);
+        let last = !copies.any(|other| other != fd && is_open(other));
+        locks::closed(fd, last);
     }
     redirect(fd);
 }
@@ -201,7 +231,7 @@ pub fn opened(fd: c_int) {
         return;
     }
     let object = objects::create(0, ObjectKind::File, 0);
-    note(fd, Number { object, description: object, file: None });
+    note(fd, Number { object, description: object, open: true, file: None });
 }
 
 /// A number is a copy of another one.
@@ -225,20 +255,22 @@ fn note(fd: c_int, number: Number) {
     numbers[index] = Some(number);
 }
 
+/// What the kernel says of a descriptor.
+fn status(fd: c_int) -> Option<libc::stat> {
+    // SAFETY: zeroes are valid, and the kernel fills it in.
+    unsafe {
+        let mut status: libc::stat = core::mem::zeroed();
+        (call!(libc::SYS_fstat, fd, &raw mut status) == 0).then_some(status)
+    }
+}
+
 /// Finds out what file a descriptor is of. Output that nobody compares, devices, pipes and sockets are none.
 pub(super) fn find(fd: c_int) -> Option<File> {
     let number = number(fd);
     if number.file.is_some() || !is_open(fd) {
         return number.file.filter(|_| is_open(fd));
     }
-    // SAFETY: zeroes are valid, and the kernel fills it in.
-    let status = unsafe {
-        let mut status: libc::stat = core::mem::zeroed();
-        if call!(libc::SYS_fstat, fd, &raw mut status) < 0 {
-            return None;
-        }
-        status
-    };
+    let status = status(fd)?;
     let kind = status.st_mode & libc::S_IFMT;
     if !matches!(kind, libc::S_IFREG | libc::S_IFDIR) {
         return None;

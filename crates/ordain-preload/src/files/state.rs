@@ -10,14 +10,16 @@ use crate::threads;
 use crate::unmodelled::{self, Unmodelled};
 use core::ffi::c_int;
 use ordain_model::names::mix;
-use ordain_model::{Member, ObjectId, ThreadId};
-use ordain_wire::{Sharing, State, sharing};
+use ordain_model::{Member, ObjectId, Site, ThreadId};
+use ordain_wire::{Event, Sharing, State, sharing};
 
 const READ: u64 = Member::READ;
 const WRITE: u64 = Member::WRITE;
 /// What keys of state and of attributes of threads begin with.
 const STATE: u64 = 0x7374_6174;
 const THREAD: u64 = 0x6174_7472;
+/// What the search learns when a socket is told how long its calls wait.
+const LIMITS_MATTER: Site = Site(u64::MAX - 4);
 /// Whether the program is linked with a function that can change flags of descriptors.
 static mut FLAGS_CHANGE: bool = false;
 
@@ -158,6 +160,9 @@ pub fn order_call(number: i64, arguments: [usize; 6]) {
 pub fn after_call(number: i64, result: isize) {
     if makes_descriptor(number) {
         numbers::opened(result as c_int);
+        if number == libc::SYS_memfd_create && result >= 0 {
+            numbers::made_without_name(result as c_int);
+        }
     }
 }
 
@@ -216,7 +221,7 @@ pub fn order_command(fd: c_int, command: c_int) {
         libc::F_GETPIPE_SZ | libc::F_SETPIPE_SZ => order_ends(fd, command == libc::F_SETPIPE_SZ),
         libc::F_GET_SEALS | F_GET_RW_HINT | F_GET_FILE_RW_HINT => numbers::order_file(fd, None, Some(READ), true),
         libc::F_ADD_SEALS => numbers::order_file(fd, None, Some(WRITE), false),
-        // Locks of the process, which its threads share and do not wait for; those of openings are steps elsewhere. And copies.
+        // Locks and copies are steps elsewhere.
         libc::F_GETLK | libc::F_SETLK | libc::F_SETLKW => {}
         libc::F_OFD_GETLK | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => {}
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {}
@@ -256,6 +261,22 @@ fn is_terminal(fd: c_int) -> bool {
 pub fn use_flags(fd: c_int) {
     // SAFETY: only the carrier comes here, and nobody changes it any more.
     if !engine().is_alone() && unsafe { FLAGS_CHANGE } {
+        order_opening(fd, false);
+    }
+}
+
+/// A socket was told how long its calls wait. Few programs do that while there are other threads: the first teaches the search that it
+/// matters.
+pub fn learn_that_limits_matter() {
+    if !engine().is_alone() && !engine().arbiter.long_loops().contains(&LIMITS_MATTER) {
+        engine().log(&Event::Lesson { lesson: LIMITS_MATTER.0 });
+        engine().arbiter.learn(LIMITS_MATTER);
+    }
+}
+
+/// A call on a descriptor asks how long it waits: a step in programs that change that while there are other threads.
+pub fn use_limits(fd: c_int) {
+    if !engine().is_alone() && engine().arbiter.long_loops().contains(&LIMITS_MATTER) {
         order_opening(fd, false);
     }
 }
