@@ -23,6 +23,10 @@ pub enum Lesson {
     StreamLocks = 5,
     /// When calls on streams end: one made a system call that is a step, on a stream that threads share.
     StreamCalls = 6,
+    /// When the environment is changed: it was, beside other threads.
+    Environment = 7,
+    /// In which order numbers are drawn from the C library's sequences: a seed was set beside other threads.
+    Draws = 8,
 }
 
 impl Lesson {

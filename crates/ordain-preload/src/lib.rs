@@ -20,6 +20,7 @@ mod descriptors;
 mod destructors;
 mod dispatch;
 mod engine;
+mod environment;
 mod files;
 mod filter;
 mod handles;

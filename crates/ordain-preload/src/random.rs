@@ -2,11 +2,13 @@
 //! that other threads do.
 
 use crate::context::interpose;
-use crate::engine::{control, engine};
+use crate::engine::{control, engine, step};
+use crate::lessons::Lesson;
+use crate::objects;
 use crate::real::{c_result, call_real};
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use core::sync::atomic::Ordering::Relaxed;
-use ordain_model::ThreadId;
+use ordain_model::{MemoryOrder, Operation, ThreadId};
 
 interpose! {
     getrandom => get_random;
@@ -105,34 +107,54 @@ extern "C" fn get_device(_device: *mut c_void) -> u32 {
     next() as u32
 }
 
-/// Whether the running thread is main: the C library's sequences are its own, so that they are those that its seeds make.
-fn is_main() -> bool {
-    engine().me() == ThreadId::MAIN
+/// Stands for the address of the C library's sequences: no object of a program is there.
+const SEQUENCES: u64 = 16;
+
+/// Whether the running thread draws from the C library's sequences. They are main's, so that they are those that its seeds make, and other threads
+/// have their own: few programs care who gets which number. For those that set seeds beside other threads, drawing is a step.
+fn draws() -> bool {
+    let e = engine();
+    if !Lesson::Draws.is_known(e) {
+        return e.me() == ThreadId::MAIN;
+    }
+    if !e.is_alone() {
+        let (cell, _) = objects::futex(SEQUENCES);
+        step(Operation::Update { cell, order: MemoryOrder::SeqCst });
+    }
+    true
+}
+
+/// Whether the running thread sets the seed of the C library's sequences.
+fn seeds() -> bool {
+    if !engine().is_alone() {
+        Lesson::Draws.learn(engine());
+    }
+    draws()
 }
 
 extern "C" fn get_rand() -> c_int {
     // SAFETY: asks for a number.
-    if is_main() { unsafe { call_real!(rand()) } } else { (next() >> 33) as c_int }
+    if draws() { unsafe { call_real!(rand()) } } else { (next() >> 33) as c_int }
 }
 
 extern "C" fn get_random_number() -> c_long {
     // SAFETY: asks for a number.
-    if is_main() { unsafe { call_real!(random()) } } else { (next() >> 33) as c_long }
+    if draws() { unsafe { call_real!(random()) } } else { (next() >> 33) as c_long }
 }
 
 extern "C" fn get_positive() -> c_long {
     // SAFETY: asks for a number.
-    if is_main() { unsafe { call_real!(lrand48()) } } else { (next() >> 33) as c_long }
+    if draws() { unsafe { call_real!(lrand48()) } } else { (next() >> 33) as c_long }
 }
 
 extern "C" fn get_any() -> c_long {
     // SAFETY: asks for a number.
-    if is_main() { unsafe { call_real!(mrand48()) } } else { c_long::from(next() as i32) }
+    if draws() { unsafe { call_real!(mrand48()) } } else { c_long::from(next() as i32) }
 }
 
 extern "C" fn get_fraction() -> f64 {
     // SAFETY: asks for a number.
-    if is_main() { unsafe { call_real!(drand48()) } } else { (next() >> 11) as f64 / (1u64 << 53) as f64 }
+    if draws() { unsafe { call_real!(drand48()) } } else { (next() >> 11) as f64 / (1u64 << 53) as f64 }
 }
 
 /// Begins the sequence of a thread other than main anew.
@@ -144,10 +166,10 @@ fn restart(value: u64) {
 
 extern "C" fn set_seed(value: c_uint) {
     // SAFETY: sets the C library's seed.
-    if is_main() { unsafe { call_real!(srandom(value)) } } else { restart(u64::from(value)) }
+    if seeds() { unsafe { call_real!(srandom(value)) } } else { restart(u64::from(value)) }
 }
 
 extern "C" fn set_long_seed(value: c_long) {
     // SAFETY: sets the C library's seed.
-    if is_main() { unsafe { call_real!(srand48(value)) } } else { restart(value as u64) }
+    if seeds() { unsafe { call_real!(srand48(value)) } } else { restart(value as u64) }
 }

@@ -95,6 +95,14 @@ real! {
     mrand48: unsafe extern "C" fn() -> c_long;
     drand48: unsafe extern "C" fn() -> f64;
     srand48: unsafe extern "C" fn(c_long);
+    getenv: unsafe extern "C" fn(*const c_char) -> *mut c_char;
+    secure_getenv: unsafe extern "C" fn(*const c_char) -> *mut c_char;
+    setenv: unsafe extern "C" fn(*const c_char, *const c_char, c_int) -> c_int;
+    unsetenv: unsafe extern "C" fn(*const c_char) -> c_int;
+    putenv: unsafe extern "C" fn(*mut c_char) -> c_int;
+    clearenv: unsafe extern "C" fn() -> c_int;
+    flockfile: unsafe extern "C" fn(*mut libc::FILE);
+    funlockfile: unsafe extern "C" fn(*mut libc::FILE);
     sysconf: unsafe extern "C" fn(c_int) -> c_long;
     dlopen: unsafe extern "C" fn(*const c_char, c_int) -> P;
     dlmopen: unsafe extern "C" fn(c_long, *const c_char, c_int) -> P;

@@ -12,7 +12,7 @@ use crate::descriptors;
 use crate::engine::{self, active, control, engine, step};
 use crate::lessons::Lesson;
 use crate::objects;
-use crate::real;
+use crate::real::{self, call_real};
 use crate::unmodelled::{self, Unmodelled};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -49,6 +49,8 @@ struct Streams {
     outputs: [Option<ObjectId>; 2],
     /// By slot: the stream of its last call, and where its stack was then.
     entered: Vec<(usize, u64)>,
+    /// Streams that the program has locked by itself.
+    locked: Vec<usize>,
     /// The locks that slots hold during calls.
     held: Vec<(usize, ObjectId)>,
 }
@@ -72,6 +74,7 @@ pub fn begin() {
     let streams = streams();
     streams.known.clear();
     streams.entered.clear();
+    streams.locked.clear();
     streams.held.clear();
     streams.outputs = [None; 2];
 }
@@ -149,19 +152,43 @@ fn lock_of(stream: *mut libc::FILE) -> ObjectId {
 /// The program locks a stream by itself.
 fn take(stream: *mut libc::FILE, wait: Wait) -> Outcome {
     Lesson::StreamLocks.learn(engine());
+    if !streams().locked.contains(&(stream as usize)) {
+        streams().locked.push(stream as usize);
+    }
     step(Operation::Lock { lock: lock_of(stream), wait })
 }
 
+/// The C library's lock is taken too: functions that are not interposed wait for it.
 unsafe extern "C" fn lock(stream: *mut libc::FILE) {
     take(stream, Wait::Block);
+    // SAFETY: the program's stream.
+    unsafe { call_real!(flockfile(stream)) };
 }
 
 unsafe extern "C" fn try_lock(stream: *mut libc::FILE) -> c_int {
-    if take(stream, Wait::Try) == Outcome::FAILED { libc::EBUSY } else { 0 }
+    if take(stream, Wait::Try) == Outcome::FAILED {
+        return libc::EBUSY;
+    }
+    // SAFETY: the program's stream.
+    unsafe { call_real!(flockfile(stream)) };
+    0
 }
 
 unsafe extern "C" fn unlock(stream: *mut libc::FILE) {
+    // SAFETY: the program's stream.
+    unsafe { call_real!(funlockfile(stream)) };
     step(Operation::Unlock { lock: lock_of(stream) });
+}
+
+/// Waits for the locks of all streams that the program has locked by itself, one after the other.
+fn pass_all() {
+    let mut number = 0;
+    while let Some(stream) = streams().locked.get(number).copied() {
+        number += 1;
+        if begin_call(stream as *mut libc::FILE) {
+            end_call();
+        }
+    }
 }
 
 /// Whether what threads do to a stream is a step.
@@ -261,6 +288,9 @@ unsafe extern "C" fn enter(name: *const c_char, which: usize, arguments: *const 
                 argument => *arguments.add(argument) as *mut libc::FILE,
             };
             let locks = !CStr::from_ptr(name).to_bytes().ends_with(b"_unlocked");
+            if stream.is_null() {
+                pass_all();
+            }
             ends = locks && begin_call(stream);
             order(stream);
             let e = engine();
@@ -383,5 +413,10 @@ streams! {
     fseek: 0; fseeko: 0; ftell: 0; ftello: 0; rewind: 0; fgetpos: 0; fsetpos: 0;
     fputs: 1; fputc: 1; putc: 1; fputs_unlocked: 1; fputc_unlocked: 1; putc_unlocked: 1; ungetc: 1;
     fgets: 2; fgets_unlocked: 2; getline: 2; __fgets_chk: 3; getdelim: 3; __getdelim: 3;
+    feof: 0; ferror: 0; clearerr: 0; setvbuf: 0; setbuf: 0; setbuffer: 0; setlinebuf: 0; freopen: 2; freopen64: 2;
+    getw: 0; putw: 1; fgetwc: 0; getwc: 0; fputwc: 1; putwc: 1; fgetws: 2; fputws: 1; ungetwc: 1; fwide: 0;
+    fwprintf: 0; vfwprintf: 0; __fwprintf_chk: 0; __vfwprintf_chk: 0; fwscanf: 0; vfwscanf: 0;
+    wprintf: STDOUT; vwprintf: STDOUT; __wprintf_chk: STDOUT; __vwprintf_chk: STDOUT; putwchar: STDOUT; getwchar: STDIN;
+    warn: STDERR; vwarn: STDERR; warnx: STDERR; vwarnx: STDERR; psignal: STDERR; psiginfo: STDERR;
     fread: 3; fwrite: 3; fread_unlocked: 3; fwrite_unlocked: 3; __fread_chk: 4;
 }

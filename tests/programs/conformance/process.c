@@ -129,6 +129,16 @@ int main(int argc, char **argv) {
     SHOW(setregid(getgid(), -1));
     SHOW(setresuid(-1, -1, -1));
     SHOW(setresgid(-1, getgid(), -1));
+    HOLDS(getenv("ORDAIN_NONE") == NULL && secure_getenv("ORDAIN_NONE") == NULL);
+    SHOW(setenv("ORDAIN_SOME", "word", 1));
+    SHOW(setenv("ORDAIN_SOME", "other", 0));
+    SHOW(setenv("", "word", 1));
+    HOLDS(!strcmp(getenv("ORDAIN_SOME"), "word"));
+    SHOW(unsetenv("ORDAIN_SOME"));
+    SHOW(unsetenv("A=B"));
+    static char text[] = "ORDAIN_SOME=again";
+    SHOW(putenv(text));
+    HOLDS(!strcmp(getenv("ORDAIN_SOME"), "again"));
     SHOW(pthread_atfork(NULL, NULL, NULL));
     SHOW(dlopen("/nonexistent/library.so", RTLD_NOW) == NULL);
     SHOW(dlmopen(LM_ID_BASE, "/nonexistent/library.so", RTLD_NOW) == NULL);
@@ -138,5 +148,7 @@ int main(int argc, char **argv) {
     library = dlmopen(LM_ID_BASE, "libm.so.6", RTLD_NOW);
     HOLDS(library != NULL);
     SHOW(dlclose(library));
+    SHOW(clearenv());
+    HOLDS(getenv("PATH") == NULL);
     return finish(argc, argv);
 }

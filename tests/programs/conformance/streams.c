@@ -4,9 +4,12 @@
 // scanf and fscanf: __isoc99_scanf, __isoc99_fscanf.
 #define _GNU_SOURCE
 #include "conformance.h"
+#include <err.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <wchar.h>
 
 int __printf_chk(int, const char *, ...);
 int __vprintf_chk(int, const char *, va_list);
@@ -15,6 +18,11 @@ int __vfprintf_chk(FILE *, int, const char *, va_list);
 char *__fgets_chk(char *, size_t, int, FILE *);
 size_t __fread_chk(void *, size_t, size_t, size_t, FILE *);
 ssize_t __getdelim(char **, size_t *, int, FILE *);
+
+int __wprintf_chk(int, const wchar_t *, ...);
+int __vwprintf_chk(int, const wchar_t *, va_list);
+int __fwprintf_chk(FILE *, int, const wchar_t *, ...);
+int __vfwprintf_chk(FILE *, int, const wchar_t *, va_list);
 
 static FILE *stream;
 
@@ -157,6 +165,71 @@ static void standard(void) {
     SHOW(getchar());
 }
 
+enum wide { TO_STREAM, TO_STREAM_CHECKED, TO_OUTPUT, TO_OUTPUT_CHECKED, FROM_STREAM, WARNING, WARNING_ALONE };
+static int wide_call(enum wide which, const wchar_t *format, const char *narrow, ...) {
+    va_list arguments;
+    va_start(arguments, narrow);
+    int result = 0;
+    switch (which) {
+    case TO_STREAM: result = vfwprintf(stream, format, arguments); break;
+    case TO_STREAM_CHECKED: result = __vfwprintf_chk(stream, 1, format, arguments); break;
+    case TO_OUTPUT: result = vwprintf(format, arguments); break;
+    case TO_OUTPUT_CHECKED: result = __vwprintf_chk(1, format, arguments); break;
+    case FROM_STREAM: result = vfwscanf(stream, format, arguments); break;
+    case WARNING: vwarn(narrow, arguments); break;
+    case WARNING_ALONE: vwarnx(narrow, arguments); break;
+    }
+    va_end(arguments);
+    return result;
+}
+
+static void wide(void) {
+    wchar_t text[32];
+    int number = 0;
+    SHOW(fwide(stream, 1) > 0);
+    SHOW(fputws(L"a line\n", stream) >= 0);
+    SHOW(fputwc(L'x', stream) == L'x' && putwc(L'\n', stream) == L'\n');
+    SHOW(fwprintf(stream, L"%d\n", 1));
+    SHOW(__fwprintf_chk(stream, 1, L"%d\n", 2));
+    SHOW(wide_call(TO_STREAM, L"%d\n", "", 3));
+    SHOW(wide_call(TO_STREAM_CHECKED, L"%d\n", "", 4));
+    rewind(stream);
+    HOLDS(fgetws(text, 32, stream) == text);
+    SHOW(fgetwc(stream) == L'x' && ungetwc(L'y', stream) == L'y' && getwc(stream) == L'y');
+    SHOW(fwscanf(stream, L"%d", &number) + number);
+    SHOW(wide_call(FROM_STREAM, L"%d", "", &number) + number);
+    clearerr(stream);
+    SHOW(feof(stream) || ferror(stream));
+}
+
+// What is written to standard output so goes into a file; standard input and output stay narrow afterwards because they are opened again.
+static void wide_standard(void) {
+    freopen("standard", "w+", stdout), freopen64("standard", "r", stdin);
+    SHOW(wprintf(L"%d\n", 1));
+    SHOW(__wprintf_chk(1, L"%d\n", 2));
+    SHOW(wide_call(TO_OUTPUT, L"%d\n", "", 3));
+    SHOW(wide_call(TO_OUTPUT_CHECKED, L"%d\n", "", 4));
+    SHOW(putwchar(L'z') == L'z');
+    SHOW(fflush(stdout));
+    SHOW(getwchar() == L'1');
+    freopen("standard", "w", stdout), freopen("standard", "r", stdin);
+    errno = ENOENT;
+    warn("told %d", 1), wide_call(WARNING, L"", "told %d", 2);
+    warnx("told %d", 3), wide_call(WARNING_ALONE, L"", "told %d", 4);
+    siginfo_t signal = {.si_signo = SIGUSR1};
+    psignal(SIGUSR1, "told"), psiginfo(&signal, "told");
+}
+
+static void buffers(void) {
+    static char room[BUFSIZ];
+    SHOW(setvbuf(stream, NULL, _IONBF, 0));
+    SHOW(putw(77, stream));
+    rewind(stream);
+    SHOW(getw(stream));
+    setbuf(stream, NULL), setbuffer(stream, room, sizeof room), setlinebuf(stream);
+    SHOW(fputc('b', stream));
+}
+
 static void *all(void *nothing) {
     HOLDS(fopen("none/of/these", "r") == NULL && errno == ENOENT);
     HOLDS(fopen("file", "nonsense") == NULL && errno == EINVAL);
@@ -169,7 +242,14 @@ static void *all(void *nothing) {
     SHOW(fputc('a', stream));
     SHOW(ferror(stream) != 0);
     SHOW(fclose(stream));
+    stream = fopen("file", "w+");
+    wide();
+    SHOW(fclose(stream));
+    stream = fopen("file", "w+");
+    buffers();
+    SHOW(fclose(stream));
     standard();
+    wide_standard();
     return nothing;
 }
 
