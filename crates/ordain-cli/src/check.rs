@@ -224,8 +224,8 @@ fn run_check(arguments: &Arguments, check: &Check) -> Result<Outcome, Problem> {
     if arguments.format == Format::Json {
         output::write_json(&json::Check::new(check, &report))?;
     }
-    arguments.exports.write(&[run])?;
-    Ok(if report.verdict == Verdict::Finding { Outcome::Finding } else { Outcome::Clean })
+    let outcome = if report.verdict == Verdict::Finding { Outcome::Finding } else { Outcome::Clean };
+    arguments.exports.write_behind(&[run], &[], Ok(outcome))
 }
 
 /// Writes the record of the run; gives the run directory.

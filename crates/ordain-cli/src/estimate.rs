@@ -9,7 +9,8 @@ use ordain_explore::estimate::{Backtracks, Measure, Technique};
 use ordain_report::number;
 use serde::Serialize;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead, BufReader, Cursor, Write as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -115,8 +116,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
 
 fn read(path: &Path, take: &mut dyn FnMut(Event) -> Result<(), Problem>) -> Result<(), Problem> {
     let unreadable = |error| Problem::UnreadableTrace { path: path.to_owned(), error };
-    let file = File::open(path).map_err(unreadable)?;
-    for (number, line) in BufReader::new(file).lines().enumerate() {
+    // What is no file is not waited for, nor read, without end.
+    let kind = std::fs::metadata(path).map_err(unreadable)?.file_type();
+    let is_file = kind.is_file();
+    if !is_file && !kind.is_fifo() {
+        return Err(unreadable(std::io::Error::other("it is neither a file nor a pipe")));
+    }
+    let reader: Box<dyn BufRead> = match is_file {
+        true => Box::new(BufReader::new(File::open(path).map_err(unreadable)?)),
+        false => Box::new(Cursor::new(crate::input::read_input(path, None)?)),
+    };
+    for (number, line) in reader.lines().enumerate() {
         let line = line.map_err(unreadable)?;
         let event = line.parse().map_err(|error: ordain_explore::estimate::trace::TraceError| Problem::BadTrace {
             path: path.to_owned(),

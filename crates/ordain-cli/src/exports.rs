@@ -1,5 +1,6 @@
 //! Files for other tools: JUnit XML, SARIF, traces. Written whole or not at all; `-` is standard output.
 
+use crate::Outcome;
 use crate::output;
 use crate::problem::{self, Problem};
 use ordain_report::{Run, Unchecked, junit, perfetto, sarif, store};
@@ -36,6 +37,23 @@ impl Exports {
             }
         }
         Ok(())
+    }
+
+    /// Writes what was asked for behind a result that was told. If that fails, it is told too, and a finding stays one.
+    pub(crate) fn write_behind(
+        &self,
+        runs: &[Run],
+        unchecked: &[Unchecked],
+        outcome: Result<Outcome, Problem>,
+    ) -> Result<Outcome, Problem> {
+        match self.write_all(runs, unchecked) {
+            Ok(()) => outcome,
+            Err(Problem::OutputClosed) => Err(Problem::OutputClosed),
+            Err(problem) => {
+                problem::tell(problem);
+                if matches!(outcome, Ok(Outcome::Finding)) { outcome } else { Err(Problem::Told) }
+            }
+        }
     }
 
     /// Writes that a check came to no verdict.

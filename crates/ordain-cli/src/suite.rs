@@ -82,12 +82,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
         output::write_json(&record::Suite::new(&suite, &result))?;
     }
     let (runs, unchecked) = exported(&result);
-    arguments.exports.write_all(&runs, &unchecked)?;
-    match () {
+    let outcome = match () {
         () if result.has_finding() => Ok(Outcome::Finding),
         () if result.has_trouble() => Err(Problem::Told),
         () => Ok(Outcome::Clean),
-    }
+    };
+    arguments.exports.write_behind(&runs, &unchecked, outcome)
 }
 
 fn prepare(arguments: &Arguments) -> Result<Suite, Problem> {

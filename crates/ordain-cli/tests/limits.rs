@@ -209,7 +209,8 @@ fn what_is_no_file_is_written_to_and_stays() {
     assert!(out.starts_with('{') && out.contains("<testsuites"), "{out}");
     make("unread");
     let told = check(at, &["-q", "--junit", "unread"], "./program").output().expect("it runs");
-    assert_eq!(told.status.code(), Some(2));
+    // A finding stays one.
+    assert_eq!(told.status.code(), Some(1));
     assert!(text(&told.stderr).contains("it is a FIFO that nobody reads"), "{}", text(&told.stderr));
     assert!(kind("unread").is_fifo());
     let told = check(at, &["-q", "--exploration-trace", "unread", "--strategy", "optimal"], "./program").output();
@@ -270,4 +271,59 @@ fn what_a_killed_check_left_is_removed() {
     let told = check(at, &["-q"], "./program").output().expect("it runs");
     assert_eq!(told.status.code(), Some(1), "{}", text(&told.stderr));
     assert!(!left.exists());
+}
+
+/// Two threads that take and give back a mutex, over and over.
+const PAIRS: &str = r#"
+#include <pthread.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+void *f(void *x) {
+    for (int i = 0; i < 4; i++) pthread_mutex_lock(&m), pthread_mutex_unlock(&m);
+    return x;
+}
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, 0, f, 0);
+    f(0);
+    pthread_join(t, 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_low_limit_of_steps_breaks_no_lock() {
+    let directory = directory();
+    compile_text(directory.path(), PAIRS, "program");
+    for (most, kind) in
+        [(6, Some("step-limit")), (10, Some("step-limit")), (14, Some("step-limit")), (24, None), (40, None)]
+    {
+        let most = most.to_string();
+        let options = ["--strategy", "optimal", "--format", "json", "-q", "--max-steps", &most];
+        let told = check(directory.path(), &options, "./program").output().expect("ordain runs");
+        let told: Value = serde_json::from_slice(&told.stdout).expect("one object");
+        assert_eq!(told["findings"][0]["kind"].as_str(), kind, "{most}: {told}");
+        assert_eq!(told["verdict"] == "verified", kind.is_none(), "{most}: {told}");
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_leaves_the_result() {
+    let directory = directory();
+    compile_text(directory.path(), ABBA, "program");
+    let options = ["--format", "json", "-q", "--junit", "/dev/full"];
+    let told = check(directory.path(), &options, "./program").output().expect("ordain runs");
+    let one: Value = serde_json::from_slice(&told.stdout).expect("one object");
+    assert_eq!(one["verdict"], "finding");
+    assert_eq!(told.status.code(), Some(1));
+    assert!(text(&told.stderr).contains("/dev/full"), "{}", text(&told.stderr));
+}
+
+#[test]
+fn an_exploration_trace_is_not_read_without_end() {
+    for path in ["/dev/zero", "/"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ordain"));
+        let told = command.env("NO_COLOR", "1").args(["estimate", path]).output().expect("ordain runs");
+        assert_eq!(told.status.code(), Some(2));
+        assert!(text(&told.stderr).contains("neither a file nor a pipe"), "{}", text(&told.stderr));
+    }
 }

@@ -407,8 +407,11 @@ impl Arbiter {
     /// Whether a thread must let others go first because it would reach the step limit otherwise: a loop in which nothing repeats as far as can
     /// be seen, such as one that takes a lock again and again.
     fn hogs(&self, thread: ThreadId, op: &Operation) -> bool {
+        /// With a lower limit, what is a long run of one thread does not show.
+        const LEAST: usize = 1024;
         let most = self.options.max_steps;
-        self.run.1 >= most / 16
+        most >= LEAST
+            && self.run.1 >= most / 16
             && self.run.0 == Some(thread)
             && self.execution.steps.len() - self.progress >= most / 2
             && self.alive.len() > 1
@@ -488,8 +491,8 @@ impl Arbiter {
     }
 
     fn may_be_let_go(&self, thread: ThreadId) -> bool {
-        let may_be_let_go = |p: Pending| p.held || self.options.kind_time && p.is_timed();
-        self.threads[thread.index()].pending.is_some_and(may_be_let_go)
+        let is_timed = self.threads[thread.index()].pending.is_some_and(|p| p.is_timed());
+        self.spins(thread) || self.options.kind_time && is_timed
     }
 
     /// Whether nothing can happen any more: no thread can go on, and none is held that could be let go.
@@ -512,13 +515,20 @@ impl Arbiter {
         }
     }
 
+    /// Whether a thread is held that could go on. One that waits for a lock which another has waits, held or not.
+    fn spins(&self, thread: ThreadId) -> bool {
+        let pending = self.threads[thread.index()].pending;
+        pending.is_some_and(|p| p.held && primitives::choices(&p.op, thread, &self.execution.state) > 0)
+    }
+
     /// When nobody else can go on, time passes: one thread that is held, or whose time comes, may go on. Its step depends on
     /// everything, because it is enabled only by the absence of all others. Threads that spin look round once; then, in kind
     /// time, the earliest deadline comes; then those that spin go on by turns.
     fn release_held(&mut self) -> Option<ThreadId> {
         let kind_time = self.options.kind_time;
         let waiting = |t: &ThreadId| self.threads[t.index()].pending.as_ref().map(|p| (*t, p));
-        let spinning = self.alive.iter().filter_map(waiting).filter(|(_, p)| p.held && !(kind_time && p.is_timed()));
+        let spinning =
+            self.alive.iter().filter_map(waiting).filter(|(t, p)| self.spins(*t) && !(kind_time && p.is_timed()));
         // Not by number, which depends on earlier executions.
         let first = |a: ThreadId, b: ThreadId| self.names.order_of_birth(a, b);
         let spinning = spinning.map(|(t, _)| (self.threads[t.index()].idle.releases, t));
@@ -785,8 +795,8 @@ impl Arbiter {
     pub fn finish(&mut self) {
         let end = if self.alive.is_empty() {
             End::Complete
-        } else if self.alive.iter().any(|t| self.threads[t.index()].pending.is_some_and(|p| p.held)) {
-            let spinning = self.alive.iter().filter(|t| self.threads[t.index()].pending.is_some_and(|p| p.held));
+        } else if self.alive.iter().any(|t| self.spins(*t)) {
+            let spinning = self.alive.iter().filter(|t| self.spins(**t));
             End::Livelock { loops: spinning.map(|t| (*t, self.threads[t.index()].idle.sites.to_vec())).collect() }
         } else {
             End::Deadlock(self.waiting())

@@ -126,6 +126,11 @@ pub fn end_if_stopped() {
     }
 }
 
+/// The program has stopped itself, and nobody lets it go on.
+pub fn stop() -> ! {
+    engine::crash(Ending::HANG, 0, 0, format_args!("{}", reason(STOPPED)))
+}
+
 /// What the program waits for, as far as that is known.
 fn reason(hang: u32) -> &'static str {
     if hang == STOPPED {

@@ -190,8 +190,8 @@ fn tell(
         let files = returned.iter().map(|found| found.file.clone().ok()).collect();
         output::write_json(&json::ClusterCheck::new(run.as_str(), &record, files, &outcome.progress))?;
     }
-    watch.exports.write(std::slice::from_ref(&record))?;
-    Ok(if returned.is_empty() { Outcome::Clean } else { Outcome::Finding })
+    let outcome = if returned.is_empty() { Outcome::Clean } else { Outcome::Finding };
+    watch.exports.write_behind(std::slice::from_ref(&record), &[], Ok(outcome))
 }
 
 /// The run as data, as that of a check on one machine.

@@ -280,13 +280,16 @@ fn is_ignored(signal: c_int) -> bool {
     }
 }
 
-/// Signals that do nothing by default. A program that stops would only wait for ever, so those count too.
+/// Signals that do nothing by default. Those of a terminal stop no program that has none.
 fn is_ignored_by_default(signal: c_int) -> bool {
-    use libc::{SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
-    matches!(signal, SIGCHLD | SIGCONT | SIGSTOP | SIGTSTP | SIGTTIN | SIGTTOU | SIGURG | SIGWINCH)
+    use libc::{SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
+    matches!(signal, SIGCHLD | SIGCONT | SIGTSTP | SIGTTIN | SIGTTOU | SIGURG | SIGWINCH)
 }
 
 fn act_by_default(signal: c_int) {
+    if signal == libc::SIGSTOP {
+        crate::spin::stop();
+    }
     if !is_ignored_by_default(signal) {
         let ending = if signal == libc::SIGABRT { Ending::ABORT } else { Ending::SIGNAL };
         engine::crash(ending, signal, 0, format_args!(""));
