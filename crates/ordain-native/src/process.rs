@@ -46,8 +46,8 @@ const INHERITED: [&str; 7] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LI
 pub(crate) struct Process {
     child: Child,
     output: [File; 2],
-    /// When the heartbeat last changed, and what it was.
-    beat: (u64, Instant, Duration),
+    /// The heartbeat when it last changed, when that was, and how much processor time had been used then, by the program and to lead its threads.
+    beat: (u64, Instant, Duration, Duration),
     /// It has ended, and its number is free.
     waited_for: bool,
 }
@@ -130,7 +130,7 @@ impl Process {
             command.pre_exec(move || prepare(shared_fd, image_fd, process, parent, debugged));
         }
         let child = command.spawn()?;
-        Ok(Self { child, output, beat: (0, Instant::now(), Duration::ZERO), waited_for: false })
+        Ok(Self { child, output, beat: (0, Instant::now(), Duration::ZERO, Duration::ZERO), waited_for: false })
     }
 
     /// Its number.
@@ -151,7 +151,7 @@ impl Process {
         let control = shared.control();
         let mut told = None;
         let mut late: Option<Instant> = None;
-        self.beat = (control.heartbeat.load(Relaxed), Instant::now(), Duration::ZERO);
+        self.beat = (control.heartbeat.load(Relaxed), Instant::now(), Duration::ZERO, Duration::ZERO);
         let mut first = true;
         while control.turn.load(Acquire) != Turn::LAUNCHER {
             match late {
@@ -186,13 +186,16 @@ impl Process {
             }
             let carrier = self.carrier(shared);
             let (beat, used) = (control.heartbeat.load(Relaxed), time_used(carrier));
+            let led = Duration::from_nanos(control.led.load(Relaxed));
             if beat != self.beat.0 || first {
-                self.beat = (beat, Instant::now(), used);
+                self.beat = (beat, Instant::now(), used, led);
                 (first, told) = (false, None);
                 continue;
             }
             let idle = self.beat.1.elapsed();
-            let hangs = used.saturating_sub(self.beat.2) > patience.busy || idle > patience.blocked;
+            // Leading threads one by one takes longer than what they do.
+            let used = used.saturating_sub(self.beat.2).saturating_sub(led.saturating_sub(self.beat.3));
+            let hangs = used > patience.busy || idle > patience.blocked;
             match told {
                 None if hangs => {
                     // Before main nobody would hear it.

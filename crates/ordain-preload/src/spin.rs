@@ -53,6 +53,8 @@ struct Watch {
 /// A thread that is led instruction by instruction.
 struct Lead {
     thread: ThreadId,
+    /// How much processor time was used when that began, in nanoseconds.
+    begun: u64,
     /// How many instructions are left.
     left: u32,
     /// A state that it was in, how many instructions ago, and after how many another one is remembered.
@@ -159,6 +161,14 @@ fn ring(context: &mut Context, me: ThreadId) {
     begin_lead(context, me, left);
 }
 
+/// Processor time of the carrier, in nanoseconds.
+fn time_used() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: fills in the time.
+    unsafe { call!(libc::SYS_clock_gettime, libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// Leads a thread for so many instructions.
 fn begin_lead(context: &mut Context, thread: ThreadId, left: u32) {
     if control().debugged.load(Relaxed) != 0 {
@@ -166,6 +176,7 @@ fn begin_lead(context: &mut Context, thread: ThreadId, left: u32) {
     }
     watch().lead = Some(Lead {
         thread,
+        begun: time_used(),
         left,
         state: digest(context),
         length: 0,
@@ -198,7 +209,9 @@ pub fn on_instruction(context: &mut Context) -> bool {
             return true;
         }
     }
-    w.lead = None;
+    if let Some(lead) = w.lead.take() {
+        control().led.fetch_add(time_used().saturating_sub(lead.begun), Relaxed);
+    }
     context.uc_mcontext.gregs[REG_EFL as usize] &= !TRAP_FLAG;
     true
 }

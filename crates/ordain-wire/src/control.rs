@@ -310,6 +310,8 @@ pub struct Control {
     pub unmodelled: AtomicU64,
     /// Whether a debugger may look on, who would take instructions that are led one by one for its own.
     pub debugged: AtomicU32,
+    /// Processor time that went into leading threads one by one, in nanoseconds: it is not the program's.
+    pub led: AtomicU64,
     /// A child process that waits for ever: its real number.
     pub stuck_child: AtomicI32,
     /// Whether somebody passes on the signals that child processes send to the program in this execution.
