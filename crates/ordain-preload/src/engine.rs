@@ -674,6 +674,7 @@ impl Engine {
             self.set_value(cell, value);
         }
         self.log(&Event::Step { thread: transition.thread, choice: transition.choice });
+        initialisation::before_step(self, transition.thread);
         self.outcome = self.arbiter.apply(transition);
         initialisation::follow(self);
         let next = self.slot_of[transition.thread.index()];

@@ -22,6 +22,8 @@ pub struct Initialisations {
     threads: Vec<Vec<u32>>,
     /// By object: what happened before it was last written, and what before it was read since.
     objects: Vec<[Vec<u32>; 2]>,
+    /// Whether the last object that was initialised had threads waiting for it, which are forgotten.
+    forgets: bool,
     /// By object: who initialised it, and which of its initialisations that was; zero if none.
     born: Vec<(u32, u32)>,
 }
@@ -93,6 +95,16 @@ fn join(into: &mut Vec<u32>, from: &[u32]) {
     clock::join(into, from);
 }
 
+/// A step is about to be made: takes note whether it initialises an object for which threads wait.
+pub fn before_step(e: &mut Engine, thread: ThreadId) {
+    if let Some((Operation::Initialise { object, .. }, _)) = e.arbiter.pending(thread) {
+        let waits = |op: &Operation| may_wait(op) && op.object() == Some(object);
+        let mut alive = e.arbiter.alive().iter().copied();
+        e.initialisations.forgets = alive
+            .any(|t| e.arbiter.pending(t).is_some_and(|(op, _)| waits(&op)) && e.arbiter.choices(t) == 0);
+    }
+}
+
 /// A step was made.
 pub fn follow(e: &mut Engine) {
     if !e.initialisations.made.is_empty() && e.initialisations.follow(e.arbiter.execution()) {
@@ -124,9 +136,7 @@ pub fn initialise(address: u64, kind: ObjectKind, initial: u64) -> ObjectId {
     step(Operation::Initialise { object, word, param });
     let e = engine();
     e.objects.expect_no_longer(address);
-    let waits = |op: &Operation| may_wait(op) && op.object() == Some(object);
-    let mut alive = e.arbiter.alive().iter().copied();
-    if alive.any(|thread| e.arbiter.pending(thread).is_some_and(|(op, _)| waits(&op))) {
+    if e.initialisations.forgets {
         let message = format_args!("a {} was initialised while another thread waited for it", kind.word());
         objects::end_at(address, message);
     }

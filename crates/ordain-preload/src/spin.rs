@@ -45,6 +45,8 @@ struct Watch {
     /// How often it has rung since the last of them, and at which ring to look next.
     rings: u32,
     next: u32,
+    /// How long threads were led since the last of them, in nanoseconds.
+    led: u64,
     lead: Option<Lead>,
     /// The thread that was found to wait, and where its loop is.
     waits: Option<(ThreadId, u64)>,
@@ -69,7 +71,7 @@ struct Lead {
     lowest: u64,
 }
 
-static mut WATCH: Watch = Watch { beat: 0, rings: 0, next: 1, lead: None, waits: None };
+static mut WATCH: Watch = Watch { beat: 0, rings: 0, next: 1, led: 0, lead: None, waits: None };
 
 fn watch() -> &'static mut Watch {
     // SAFETY: only the carrier comes here, and no reference is kept across a step.
@@ -149,7 +151,7 @@ fn ring(context: &mut Context, me: ThreadId) {
     let w = watch();
     let beat = engine().heartbeat();
     if w.beat != beat {
-        (w.beat, w.rings, w.next) = (beat, 0, 1);
+        (w.beat, w.rings, w.next, w.led) = (beat, 0, 1, 0);
         return;
     }
     w.rings += 1;
@@ -157,6 +159,10 @@ fn ring(context: &mut Context, me: ThreadId) {
         return;
     }
     w.next = w.rings * 2;
+    if w.led > u64::from(w.rings) * PERIOD as u64 * 125 {
+        // It was led for an eighth of the time that it has run by itself.
+        return;
+    }
     let left = FIRST_LEAD.saturating_mul(w.rings).min(MOST_LEAD);
     begin_lead(context, me, left);
 }
@@ -210,7 +216,9 @@ pub fn on_instruction(context: &mut Context) -> bool {
         }
     }
     if let Some(lead) = w.lead.take() {
-        control().led.fetch_add(time_used().saturating_sub(lead.begun), Relaxed);
+        let took = time_used().saturating_sub(lead.begun);
+        w.led += took;
+        control().led.fetch_add(took, Relaxed);
     }
     context.uc_mcontext.gregs[REG_EFL as usize] &= !TRAP_FLAG;
     true
