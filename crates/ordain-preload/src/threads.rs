@@ -356,6 +356,16 @@ unsafe fn check_stack(attributes: *const libc::pthread_attr_t) {
     }
 }
 
+/// The signals that a thread with these attributes blocks when it begins, if they say so; older C libraries cannot.
+unsafe fn mask_of(attributes: *const libc::pthread_attr_t) -> Option<u64> {
+    // SAFETY: a function of the C library, and the program's attributes; the kernel knows the first word of a set.
+    unsafe {
+        let ask = (&raw const real::pthread_attr_getsigmask_np).read().filter(|_| !attributes.is_null())?;
+        let mut set: libc::sigset_t = core::mem::zeroed();
+        (ask(attributes, &mut set) == 0).then(|| signals::blockable((&raw const set).cast::<u64>().read()))
+    }
+}
+
 /// Makes a thread that begins with `start`; gives an error.
 pub unsafe fn spawn(start: Start, argument: *mut c_void, detached: bool, out: *mut libc::pthread_t) -> c_int {
     // SAFETY: the program's arguments go on.
@@ -425,7 +435,7 @@ unsafe extern "C" fn create(
         if !attributes.is_null() {
             pthread_attr_getdetachstate(attributes, &mut state);
         }
-        spawn(start, argument, state == libc::PTHREAD_CREATE_DETACHED, out)
+        spawn_with(start, argument, state == libc::PTHREAD_CREATE_DETACHED, mask_of(attributes), out)
     }
 }
 

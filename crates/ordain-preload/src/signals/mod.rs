@@ -134,6 +134,11 @@ fn unblockable() -> u64 {
     bit(libc::SIGKILL) | bit(libc::SIGSTOP)
 }
 
+/// What a mask blocks of the signals that can be blocked.
+pub fn blockable(mask: u64) -> u64 {
+    mask & !unblockable()
+}
+
 fn set_of(list: &[Signal]) -> u64 {
     list.iter().fold(0, |set, s| set | bit(s.number))
 }
@@ -301,6 +306,9 @@ fn tell_mask() {
 
 /// Tells the model which signals a thread blocks, in a step that wrote that.
 pub fn tell_mask_of(thread: ThreadId, value: u64) {
+    if !is_listening() {
+        return;
+    }
     let e = engine();
     let [mask, _] = e.arbiter.signals_of(thread);
     if e.arbiter.value(mask) != value {
@@ -402,7 +410,7 @@ fn take_unblocked() {
 
 /// Gives the running thread another mask, without taking what it does not block any more.
 fn change_mask(mask: u64) {
-    let mask = mask & !unblockable();
+    let mask = blockable(mask);
     if engine().slots[engine().current].mask == mask {
         return;
     }
