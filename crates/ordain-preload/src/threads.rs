@@ -73,6 +73,8 @@ pub struct Slot {
     pub come: Vec<Signal>,
     /// Locks that it has used, in a program that makes children.
     pub locks: Vec<u64>,
+    /// The call that changes the mask while it waits, if it is in one.
+    pub masked: signals::MaskedCall,
     /// The masks that handlers which run put back, first begun first.
     pub handlers: Vec<u64>,
     /// Its alternate stack: lowest address and size.
@@ -112,6 +114,7 @@ impl Slot {
             destructors: Vec::new(),
             mask: 0,
             come: Vec::new(),
+            masked: signals::MaskedCall::NONE,
             handlers: Vec::new(),
             locks: Vec::new(),
             alternate: (0, 0),
@@ -137,6 +140,7 @@ impl Slot {
         (self.mask, self.alternate) = (0, (0, 0));
         self.come.clear();
         self.handlers.clear();
+        self.masked = signals::MaskedCall::NONE;
         self.locks.clear();
     }
 

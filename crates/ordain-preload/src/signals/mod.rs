@@ -10,12 +10,14 @@ mod child;
 mod faults;
 mod handlers;
 pub mod imports;
+mod masked;
 mod timers;
 
 pub use calls::{SI_QUEUE, SI_USER, raw_kill, send_to};
 pub use child::{are_passed_on, child_ended, expect_child, note_sent, send_from_child};
 pub use faults::{abort, take_fault};
 pub use handlers::{breaks, has_broken, take};
+pub use masked::{MaskedCall, PUT_OFF, put_off, with_mask};
 pub use timers::{interrupts_sleep, is_armed, is_late};
 
 use crate::engine::{self, engine, step};
@@ -415,7 +417,14 @@ fn change_mask(mask: u64) {
         return;
     }
     if let Some(signals) = signals().object.filter(|_| is_shared()) {
-        step(Operation::BlockSignals { signals, mask });
+        loop {
+            match engine::attempt(Operation::BlockSignals { signals, mask }) {
+                Outcome::CANCELLED => crate::cancellation::act(),
+                Outcome::SIGNALLED if put_off() => {}
+                Outcome::SIGNALLED => take(),
+                _ => break,
+            }
+        }
     }
     let (e, s) = (engine(), signals());
     let slot = &mut e.slots[e.current];
@@ -442,16 +451,6 @@ fn change_mask(mask: u64) {
 fn set_mask(mask: u64) {
     change_mask(mask);
     take_unblocked();
-}
-
-/// Does something with another mask, so that a handler that runs then has interrupted the wait in it. Gives what it gives.
-pub fn with_mask<T>(mask: Option<u64>, f: impl FnOnce() -> T) -> T {
-    let Some(mask) = mask else { return f() };
-    let old = engine().slots[engine().current].mask;
-    change_mask(mask);
-    let result = f();
-    set_mask(old);
-    result
 }
 
 /// Waits until a handler has run.
