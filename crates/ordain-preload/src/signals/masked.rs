@@ -4,8 +4,12 @@
 //! lost before it: either there is an answer, then the signal stays pending, or its handler runs and the call ends with an error. One that was
 //! not blocked before may also have come before the call, as with any other.
 
-use super::{blockable, change_mask, is_listening, set_mask, set_of, signals_ran, take, tell_left, tell_mask};
+use super::{
+    Signal, To, bit, blockable, change_mask, is_listening, send, set_mask, set_of, signals_ran, take, tell_left,
+    tell_mask,
+};
 use crate::engine::{self, engine};
+use alloc::vec::Vec;
 use core::ffi::c_int;
 use libc::EINTR;
 use ordain_model::{Operation, Outcome};
@@ -45,9 +49,15 @@ pub fn put_off() -> bool {
     if set_of(&slot.come) & slot.masked.unblocked == 0 {
         return false;
     }
-    slot.mask |= slot.masked.unblocked;
+    let unblocked = slot.masked.unblocked;
+    slot.mask |= unblocked;
+    // Those for the process are for others again.
+    let is_for_others = |s: &Signal| s.shared && unblocked & bit(s.number) != 0;
+    let others: Vec<Signal> = slot.come.iter().copied().filter(is_for_others).collect();
+    slot.come.retain(|s| !is_for_others(s));
     tell_mask();
     tell_left();
+    others.into_iter().for_each(|signal| send(signal, To::Process));
     true
 }
 

@@ -73,12 +73,14 @@ pub struct Signal {
     value: usize,
     /// Who has sent it, or what child has ended.
     process: c_int,
+    /// Whether any thread may take it.
+    shared: bool,
 }
 
 impl Signal {
     /// One of the program's own.
     fn new(number: c_int, code: c_int, value: usize) -> Self {
-        Self { number, code, value, process: if code == calls::SI_KERNEL { 0 } else { VIRTUAL_PROCESS } }
+        Self { number, code, value, process: if code == calls::SI_KERNEL { 0 } else { VIRTUAL_PROCESS }, shared: false }
     }
 }
 
@@ -347,6 +349,7 @@ fn send(signal: Signal, to: To) {
 
 /// Sends a signal if `holds` when its turn has come; says whether.
 fn send_if(signal: Signal, to: To, holds: impl FnOnce() -> bool) -> bool {
+    let signal = Signal { shared: to == To::Process, ..signal };
     let me = engine().current;
     let Some(signals_object) = signals().object else {
         if to != To::Thread(me) && engine().arbiter.alive().len() > 1 {
