@@ -221,6 +221,9 @@ pub fn look() {
 
 /// Ends the running thread, which was cancelled.
 pub fn act() -> ! {
+    let e = engine();
+    // Whatever call it was in has ended.
+    e.slots[e.current].masked = signals::MaskedCall::NONE;
     unwind_thread(usize::MAX as *mut c_void)
 }
 

@@ -280,15 +280,19 @@ pub fn step_cancellable(op: Operation) -> Outcome {
 }
 
 /// Announces an operation once, at which the thread may be cancelled if it can be anywhere.
-fn attempt(op: Operation) -> Outcome {
+pub fn attempt(op: Operation) -> Outcome {
     if crate::cancellation::is_anywhere() { crate::cancellation::step_anywhere(op) } else { step_now(op) }
 }
 
 /// As [`step`], for a wait that ends with an error when a handler has run; `restarts` if not behind handlers that want it to go on.
 pub fn wait(op: Operation, restarts: bool) -> Result<Outcome, c_int> {
     loop {
+        if engine().slots[engine().current].masked.is_broken_off() {
+            return Err(libc::EINTR);
+        }
         match attempt(op) {
             Outcome::CANCELLED => crate::cancellation::act(),
+            Outcome::SIGNALLED if crate::signals::put_off() => return Err(crate::signals::PUT_OFF),
             Outcome::SIGNALLED => crate::signals::take(),
             Outcome::BROKEN_OFF => {
                 crate::signals::take();

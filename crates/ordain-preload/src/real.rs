@@ -69,6 +69,7 @@ type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 real! {
     pthread_create: unsafe extern "C" fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Start, *mut c_void) -> c_int;
     pthread_exit: unsafe extern "C" fn(*mut c_void) -> !;
+    pthread_attr_getsigmask_np: unsafe extern "C" fn(*const libc::pthread_attr_t, *mut libc::sigset_t) -> c_int;
     pthread_getattr_np: unsafe extern "C" fn(libc::pthread_t, *mut libc::pthread_attr_t) -> c_int;
     pthread_key_create: unsafe extern "C" fn(*mut u32, Option<unsafe extern "C" fn(*mut c_void)>) -> c_int;
     pthread_key_delete: unsafe extern "C" fn(u32) -> c_int;

@@ -73,6 +73,8 @@ pub struct Slot {
     pub come: Vec<Signal>,
     /// Locks that it has used, in a program that makes children.
     pub locks: Vec<u64>,
+    /// The call that changes the mask while it waits, if it is in one.
+    pub masked: signals::MaskedCall,
     /// The masks that handlers which run put back, first begun first.
     pub handlers: Vec<u64>,
     /// Its alternate stack: lowest address and size.
@@ -112,6 +114,7 @@ impl Slot {
             destructors: Vec::new(),
             mask: 0,
             come: Vec::new(),
+            masked: signals::MaskedCall::NONE,
             handlers: Vec::new(),
             locks: Vec::new(),
             alternate: (0, 0),
@@ -137,6 +140,7 @@ impl Slot {
         (self.mask, self.alternate) = (0, (0, 0));
         self.come.clear();
         self.handlers.clear();
+        self.masked = signals::MaskedCall::NONE;
         self.locks.clear();
     }
 
@@ -356,6 +360,16 @@ unsafe fn check_stack(attributes: *const libc::pthread_attr_t) {
     }
 }
 
+/// The signals that a thread with these attributes blocks when it begins, if they say so; older C libraries cannot.
+unsafe fn mask_of(attributes: *const libc::pthread_attr_t) -> Option<u64> {
+    // SAFETY: a function of the C library, and the program's attributes; the kernel knows the first word of a set.
+    unsafe {
+        let ask = (&raw const real::pthread_attr_getsigmask_np).read().filter(|_| !attributes.is_null())?;
+        let mut set: libc::sigset_t = core::mem::zeroed();
+        (ask(attributes, &mut set) == 0).then(|| signals::blockable((&raw const set).cast::<u64>().read()))
+    }
+}
+
 /// Makes a thread that begins with `start`; gives an error.
 pub unsafe fn spawn(start: Start, argument: *mut c_void, detached: bool, out: *mut libc::pthread_t) -> c_int {
     // SAFETY: the program's arguments go on.
@@ -425,7 +439,7 @@ unsafe extern "C" fn create(
         if !attributes.is_null() {
             pthread_attr_getdetachstate(attributes, &mut state);
         }
-        spawn(start, argument, state == libc::PTHREAD_CREATE_DETACHED, out)
+        spawn_with(start, argument, state == libc::PTHREAD_CREATE_DETACHED, mask_of(attributes), out)
     }
 }
 

@@ -3,11 +3,14 @@
 // Not called: signalfd and timer_create are refused.
 #define _GNU_SOURCE
 #include "conformance.h"
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 
@@ -185,10 +188,85 @@ static void stacks_and_jumps(void) {
     SHOW(sigismember(&now, SIGUSR2));
 }
 
+// Signals that are blocked outside of a call and not in it.
+static void masks_of_calls(void) {
+    sigset_t blocked, empty, old, pending;
+    sigemptyset(&empty);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    sigprocmask(SIG_SETMASK, &blocked, &old);
+    signal(SIGUSR1, handle);
+    int ends[2];
+    SHOW(pipe(ends) == 0);
+    struct pollfd polled = {.fd = ends[0], .events = POLLIN};
+    int set = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN};
+    SHOW(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event));
+    fd_set readable;
+    for (int full = 0; full < 2; full++) {
+        for (int waits = 0; waits < 2; waits++) {
+            const struct timespec *limit = waits ? NULL : &none;
+            handled = 0;
+            raise(SIGUSR1);
+            SHOW(ppoll(&polled, 1, limit, &empty));
+            line("handled %d", handled);
+            raise(SIGUSR1);
+            FD_ZERO(&readable);
+            FD_SET(ends[0], &readable);
+            SHOW(pselect(ends[0] + 1, &readable, NULL, NULL, limit, &empty));
+            line("handled %d", handled);
+            raise(SIGUSR1);
+            SHOW(epoll_pwait(set, &event, 1, waits ? -1 : 0, &empty));
+            line("handled %d", handled);
+            sigpending(&pending);
+            SHOW(sigismember(&pending, SIGUSR1));
+            sigprocmask(SIG_SETMASK, &empty, NULL);
+            line("handled %d", handled);
+            sigprocmask(SIG_SETMASK, &blocked, NULL);
+        }
+        SHOW(write(ends[1], "x", 1));
+    }
+    close(set), close(ends[0]), close(ends[1]);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+static void *begins(void *unused) {
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    for (int signal = 1; signal < 65; signal++) {
+        if (sigismember(&mask, signal) == 1) line("blocked %d", signal);
+    }
+    return unused;
+}
+
+// Threads that begin with the mask of their attributes.
+static void masks_of_threads(void) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t set;
+    pthread_attr_init(&attributes);
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    sigaddset(&set, SIGKILL);
+    SHOW(pthread_attr_setsigmask_np(&attributes, &set));
+    SHOW(pthread_create(&thread, &attributes, begins, NULL));
+    SHOW(pthread_join(thread, NULL));
+    SHOW(pthread_attr_setsigmask_np(&attributes, NULL));
+    SHOW(pthread_create(&thread, &attributes, begins, NULL));
+    SHOW(pthread_join(thread, NULL));
+    sigfillset(&set);
+    SHOW(pthread_attr_setsigmask_np(&attributes, &set));
+    SHOW(pthread_create(&thread, &attributes, begins, NULL));
+    SHOW(pthread_join(thread, NULL));
+    pthread_attr_destroy(&attributes);
+}
+
 int main(int argc, char **argv) {
     dispositions();
     masks();
     alarms();
     stacks_and_jumps();
+    masks_of_calls();
+    masks_of_threads();
     return finish(argc, argv);
 }

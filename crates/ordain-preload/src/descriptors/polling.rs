@@ -458,7 +458,7 @@ unsafe extern "C" fn poll_masked(fds: *mut pollfd, count: u64, limit: *const tim
         if !is_limit(limit) {
             return fail(EINVAL);
         }
-        c_result(signals::with_mask(mask(set), || poll_with(list(fds, count), span(limit)))) as c_int
+        c_result(signals::with_mask(mask(set), span(limit), true, |limit| poll_with(list(fds, count), limit))) as c_int
     }
 }
 
@@ -654,7 +654,8 @@ unsafe extern "C" fn wait_masked(
 ) -> c_int {
     let timeout = u64::try_from(timeout).ok().map(|t| t * MILLISECOND);
     // SAFETY: the program's arguments.
-    c_result(signals::with_mask(unsafe { mask(signals_blocked) }, || wait_with(set, out, most, timeout))) as c_int
+    let mask = unsafe { mask(signals_blocked) };
+    c_result(signals::with_mask(mask, timeout, false, |limit| wait_with(set, out, most, limit))) as c_int
 }
 
 unsafe extern "C" fn wait_masked_exactly(
@@ -670,6 +671,6 @@ unsafe extern "C" fn wait_masked_exactly(
             return fail(EINVAL);
         }
         let mask = mask(signals_blocked as *const sigset_t);
-        c_result(signals::with_mask(mask, || wait_with(set, out, most, span(limit)))) as c_int
+        c_result(signals::with_mask(mask, span(limit), false, |limit| wait_with(set, out, most, limit))) as c_int
     }
 }

@@ -16,8 +16,8 @@ interpose! {
     select => select_some; __select => select_some; pselect => select_masked;
 }
 
-/// Waits for the descriptors of three sets; gives the answer, or an error.
-unsafe fn select_with(count: c_int, sets: [*mut fd_set; 3], timeout: Option<u64>) -> isize {
+/// Waits for the descriptors of three sets, by polling them with `wait`; gives the answer, or an error.
+unsafe fn select_with(count: c_int, sets: [*mut fd_set; 3], wait: impl FnOnce(&mut [pollfd]) -> isize) -> isize {
     const WANTED: [i16; 3] = [libc::POLLIN, libc::POLLOUT, libc::POLLPRI];
     const TOLD: [i16; 3] = [libc::POLLIN | libc::POLLHUP | libc::POLLERR, libc::POLLOUT | libc::POLLERR, libc::POLLPRI];
     let mut fds: Vec<pollfd> = Vec::new();
@@ -32,7 +32,7 @@ unsafe fn select_with(count: c_int, sets: [*mut fd_set; 3], timeout: Option<u64>
                 fds.push(pollfd { fd, events, revents: 0 });
             }
         }
-        let answer = poll_with(&mut fds, timeout);
+        let answer = wait(&mut fds);
         if answer < 0 {
             return answer;
         }
@@ -74,7 +74,7 @@ unsafe extern "C" fn select_some(
                 .saturating_add((t.tv_usec.max(0) as u64).saturating_mul(1000))
         });
         let begin = time::now();
-        let answer = select_with(count, [readable, writable, exceptional], timeout);
+        let answer = select_with(count, [readable, writable, exceptional], |fds| poll_with(fds, timeout));
         if let (Some(limit), Some(timeout)) = (limit.as_mut(), timeout) {
             // The kernel says how much is left.
             let left = timeout.saturating_sub(time::now().saturating_sub(begin));
@@ -98,6 +98,7 @@ unsafe extern "C" fn select_masked(
             return fail(EINVAL);
         }
         let sets = [readable, writable, exceptional];
-        c_result(signals::with_mask(mask(set), || select_with(count, sets, span(limit)))) as c_int
+        let wait = |fds: &mut [pollfd]| signals::with_mask(mask(set), span(limit), true, |limit| poll_with(fds, limit));
+        c_result(select_with(count, sets, wait)) as c_int
     }
 }

@@ -292,7 +292,7 @@ pub(super) unsafe fn lock_part(fd: c_int, command: c_int, lock: *mut flock) -> O
             }
             return Some(result);
         }
-        if let Err(error) = messages::await_change(object, 0) {
+        if let Err(error) = messages::await_change(object, 0, true) {
             return Some(-(error as isize));
         }
     }

@@ -68,14 +68,14 @@ pub(super) fn changed(object: ObjectId) {
     engine().set_value(object, next.max(1));
 }
 
-/// Waits for a change, at most so long unless zero; an error if it gives up.
-pub(super) fn await_change(object: ObjectId, limit: u64) -> Result<(), c_int> {
+/// Waits for a change, at most so long unless zero; an error if it gives up. `restarts` if it goes on behind handlers that want that.
+pub(super) fn await_change(object: ObjectId, limit: u64, restarts: bool) -> Result<(), c_int> {
     let mask = ((1u64 << VERSIONS) - 1) & !engine().arbiter.value(object);
     let wait = if limit != 0 { Wait::Timed } else { Wait::Interruptible };
     if wait == Wait::Timed {
         time::wait_at_most(limit);
     }
-    match engine::wait(Operation::Await { object, mask, wait }, false)? {
+    match engine::wait(Operation::Await { object, mask, wait }, restarts)? {
         Outcome::FAILED => {
             time::advance(limit);
             Err(ETIMEDOUT)
@@ -84,11 +84,21 @@ pub(super) fn await_change(object: ObjectId, limit: u64) -> Result<(), c_int> {
     }
 }
 
-/// Makes a call that does not wait until it has something, or gives up with what it says then.
-pub(super) fn retry(
-    object: ObjectId,
+/// How a call waits.
+#[derive(Clone, Copy)]
+struct Waiting {
+    /// Whether it does.
     waits: bool,
+    /// At most so long, unless zero.
     limit: u64,
+    /// Whether it goes on behind handlers that want that: calls on queues of POSIX do, those of System V never.
+    restarts: bool,
+}
+
+/// Makes a call that does not wait until it has something, or gives up with what it says then.
+fn retry(
+    object: ObjectId,
+    Waiting { waits, limit, restarts }: Waiting,
     nothing: isize,
     mut call: impl FnMut() -> isize,
 ) -> isize {
@@ -104,7 +114,7 @@ pub(super) fn retry(
         if !waits {
             return result;
         }
-        if let Err(error) = await_change(object, limit) {
+        if let Err(error) = await_change(object, limit, restarts) {
             return -(error as isize);
         }
     }
@@ -132,8 +142,7 @@ pub(super) unsafe fn system_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) ->
                 let now = timespec { tv_sec: 0, tv_nsec: 0 };
                 let result = retry(
                     waited(SEMAPHORES),
-                    waits && limit != Some(0),
-                    limit.unwrap_or(0),
+                    Waiting { waits: waits && limit != Some(0), limit: limit.unwrap_or(0), restarts: false },
                     -(EAGAIN as isize),
                     || call!(libc::SYS_semtimedop, a, b, c, &raw const now),
                 );
@@ -150,13 +159,13 @@ pub(super) unsafe fn system_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) ->
             }
             libc::SYS_msgsnd => {
                 let waits = d as c_int & IPC_NOWAIT == 0;
-                retry(waited(MESSAGES), waits, 0, -(EAGAIN as isize), || {
+                retry(waited(MESSAGES), Waiting { waits, limit: 0, restarts: false }, -(EAGAIN as isize), || {
                     call!(libc::SYS_msgsnd, a, b, c, d as c_int | IPC_NOWAIT)
                 })
             }
             libc::SYS_msgrcv => {
                 let waits = e as c_int & IPC_NOWAIT == 0;
-                retry(waited(MESSAGES), waits, 0, NO_MESSAGE, || {
+                retry(waited(MESSAGES), Waiting { waits, limit: 0, restarts: false }, NO_MESSAGE, || {
                     call!(libc::SYS_msgrcv, a, b, c, d, e as c_int | IPC_NOWAIT)
                 })
             }
@@ -167,10 +176,8 @@ pub(super) unsafe fn system_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) ->
                 // A time that is over: the kernel gives up at once.
                 let past = timespec { tv_sec: 0, tv_nsec: 0 };
                 let nothing = if waits { -(ETIMEDOUT as isize) } else { -(EAGAIN as isize) };
-                let again = limit != Some(0);
-                retry(queue(a as c_int), waits && again, limit.unwrap_or(0), nothing, || {
-                    call!(number, a, b, c, d, &raw const past)
-                })
+                let waiting = Waiting { waits: waits && limit != Some(0), limit: limit.unwrap_or(0), restarts: true };
+                retry(queue(a as c_int), waiting, nothing, || call!(number, a, b, c, d, &raw const past))
             }
             libc::SYS_mq_getsetattr => {
                 order(queue(a as c_int));

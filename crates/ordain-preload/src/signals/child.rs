@@ -78,7 +78,7 @@ fn pass_on(number: usize, first: usize) -> usize {
                 signals().passed |= 1 << place;
                 passed & 1 << place == 0
             };
-            send_if(Signal { number, code, value, process }, To::Process, is_first);
+            send_if(Signal { number, code, value, process, shared: true }, To::Process, is_first);
         }
     }
     count
@@ -156,7 +156,7 @@ fn tell(number: usize, code: c_int, status: c_int) {
         return;
     }
     let process = signals().children[number].shown;
-    let signal = Signal { number: SIGCHLD, code, value: status as u32 as usize, process };
+    let signal = Signal { number: SIGCHLD, code, value: status as u32 as usize, process, shared: true };
     send_if(signal, To::Process, || !core::mem::replace(&mut signals().children[number].told, true));
 }
 

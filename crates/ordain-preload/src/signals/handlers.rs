@@ -1,6 +1,8 @@
 //! Running handlers.
 
-use super::{Action, Signal, act_by_default, bit, is_listening, set_mask, signals, tell_left, tell_mask, unblockable};
+use super::{
+    Action, MaskedCall, Signal, act_by_default, bit, is_listening, set_mask, signals, tell_left, tell_mask, unblockable,
+};
 use crate::engine::{engine, step};
 use crate::sys::call;
 use alloc::vec::Vec;
@@ -25,6 +27,9 @@ struct Frame {
 pub fn take() {
     let registers = engine().slots[engine().current].registers;
     let mut frames: Vec<Frame> = Vec::new();
+    let slot = &mut engine().slots[engine().current];
+    // A call that a handler makes is another one.
+    let mut masked = core::mem::replace(&mut slot.masked, MaskedCall::NONE);
     let mut ran = None;
     let mut ends = None;
     loop {
@@ -43,6 +48,7 @@ pub fn take() {
             _ => {
                 frames.push(Frame { signal, action, mask: slot.mask });
                 enter(signal.number, action);
+                masked.note(bit(number));
                 ran = Some(ran.unwrap_or(true) && action.has(libc::SA_RESTART));
             }
         }
@@ -60,6 +66,7 @@ pub fn take() {
     }
     let e = engine();
     e.slots[e.current].registers = registers;
+    e.slots[e.current].masked = masked;
     signals().ran = ran;
 }
 
@@ -104,10 +111,13 @@ pub fn has_broken(restarts: bool) -> bool {
     signals().ran.is_some_and(|all_restart| !(all_restart && restarts))
 }
 
-/// Whether a wait that a handler has broken off ends. The signal may also have come just before the call: then it begins anew.
+/// Whether a wait that a handler has broken off ends. The signal may also have come just before the call, unless it was blocked then: in
+/// that case the wait begins anew.
 /// `restarts` says whether the call goes on behind handlers that want that.
 pub fn breaks(restarts: bool) -> bool {
-    has_broken(restarts) && step(Operation::Choose { count: 2 }) == Outcome(0)
+    let e = engine();
+    has_broken(restarts)
+        && (e.slots[e.current].masked.is_broken_off() || step(Operation::Choose { count: 2 }) == Outcome(0))
 }
 
 /// Runs a handler on the running thread's stack, or on its alternate one.

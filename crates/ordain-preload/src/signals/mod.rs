@@ -10,12 +10,14 @@ mod child;
 mod faults;
 mod handlers;
 pub mod imports;
+mod masked;
 mod timers;
 
 pub use calls::{SI_QUEUE, SI_USER, raw_kill, send_to};
 pub use child::{are_passed_on, child_ended, expect_child, note_sent, send_from_child};
 pub use faults::{abort, take_fault};
 pub use handlers::{breaks, has_broken, take};
+pub use masked::{MaskedCall, PUT_OFF, put_off, with_mask};
 pub use timers::{interrupts_sleep, is_armed, is_late};
 
 use crate::engine::{self, engine, step};
@@ -71,12 +73,14 @@ pub struct Signal {
     value: usize,
     /// Who has sent it, or what child has ended.
     process: c_int,
+    /// Whether any thread may take it.
+    shared: bool,
 }
 
 impl Signal {
     /// One of the program's own.
     fn new(number: c_int, code: c_int, value: usize) -> Self {
-        Self { number, code, value, process: if code == calls::SI_KERNEL { 0 } else { VIRTUAL_PROCESS } }
+        Self { number, code, value, process: if code == calls::SI_KERNEL { 0 } else { VIRTUAL_PROCESS }, shared: false }
     }
 }
 
@@ -132,6 +136,11 @@ pub fn is_linked(names: &[&core::ffi::CStr]) -> bool {
 /// Signals that cannot be blocked.
 fn unblockable() -> u64 {
     bit(libc::SIGKILL) | bit(libc::SIGSTOP)
+}
+
+/// What a mask blocks of the signals that can be blocked.
+pub fn blockable(mask: u64) -> u64 {
+    mask & !unblockable()
 }
 
 fn set_of(list: &[Signal]) -> u64 {
@@ -304,6 +313,9 @@ fn tell_mask() {
 
 /// Tells the model which signals a thread blocks, in a step that wrote that.
 pub fn tell_mask_of(thread: ThreadId, value: u64) {
+    if !is_listening() {
+        return;
+    }
     let e = engine();
     let [mask, _] = e.arbiter.signals_of(thread);
     if e.arbiter.value(mask) != value {
@@ -340,6 +352,7 @@ fn send(signal: Signal, to: To) {
 
 /// Sends a signal if `holds` when its turn has come; says whether.
 fn send_if(signal: Signal, to: To, holds: impl FnOnce() -> bool) -> bool {
+    let signal = Signal { shared: to == To::Process, ..signal };
     let me = engine().current;
     let Some(signals_object) = signals().object else {
         if to != To::Thread(me) && engine().arbiter.alive().len() > 1 {
@@ -405,12 +418,19 @@ fn take_unblocked() {
 
 /// Gives the running thread another mask, without taking what it does not block any more.
 fn change_mask(mask: u64) {
-    let mask = mask & !unblockable();
+    let mask = blockable(mask);
     if engine().slots[engine().current].mask == mask {
         return;
     }
     if let Some(signals) = signals().object.filter(|_| is_shared()) {
-        step(Operation::BlockSignals { signals, mask });
+        loop {
+            match engine::attempt(Operation::BlockSignals { signals, mask }) {
+                Outcome::CANCELLED => crate::cancellation::act(),
+                Outcome::SIGNALLED if put_off() => {}
+                Outcome::SIGNALLED => take(),
+                _ => break,
+            }
+        }
     }
     let (e, s) = (engine(), signals());
     let slot = &mut e.slots[e.current];
@@ -437,16 +457,6 @@ fn change_mask(mask: u64) {
 fn set_mask(mask: u64) {
     change_mask(mask);
     take_unblocked();
-}
-
-/// Does something with another mask, so that a handler that runs then has interrupted the wait in it. Gives what it gives.
-pub fn with_mask<T>(mask: Option<u64>, f: impl FnOnce() -> T) -> T {
-    let Some(mask) = mask else { return f() };
-    let old = engine().slots[engine().current].mask;
-    change_mask(mask);
-    let result = f();
-    set_mask(old);
-    result
 }
 
 /// Waits until a handler has run.
