@@ -100,8 +100,8 @@ pub fn before_step(e: &mut Engine, thread: ThreadId) {
     if let Some((Operation::Initialise { object, .. }, _)) = e.arbiter.pending(thread) {
         let waits = |op: &Operation| may_wait(op) && op.object() == Some(object);
         let mut alive = e.arbiter.alive().iter().copied();
-        e.initialisations.forgets = alive
-            .any(|t| e.arbiter.pending(t).is_some_and(|(op, _)| waits(&op)) && e.arbiter.choices(t) == 0);
+        e.initialisations.forgets =
+            alive.any(|t| e.arbiter.pending(t).is_some_and(|(op, _)| waits(&op)) && e.arbiter.choices(t) == 0);
     }
 }
 

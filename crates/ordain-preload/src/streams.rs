@@ -203,9 +203,8 @@ fn is_ordered(stream: *mut libc::FILE) -> bool {
 /// A call on a stream begins; says whether a lock is held until it ends.
 fn begin_call(stream: *mut libc::FILE) -> bool {
     let e = engine();
-    if stream.is_null()
-        || !Lesson::StreamLocks.is_known(e) && !(Lesson::StreamCalls.is_known(e) && is_ordered(stream))
-    {
+    let matters = || Lesson::StreamLocks.is_known(e) || Lesson::StreamCalls.is_known(e) && is_ordered(stream);
+    if stream.is_null() || !matters() {
         return false;
     }
     let lock = lock_of(stream);
