@@ -95,16 +95,34 @@ fn trace_of(program: &Program, kind: Kind, most: u64) -> Option<Vec<Event>> {
 
 #[test]
 fn invariants_hold_on_random_programs() {
-    let mut complete = 0;
+    let (mut complete, mut late) = (0, 0);
     for seed in 0..120 {
         let program = random::program(seed);
         for kind in [Kind::Dfs, Kind::Dpor, Kind::Source, Kind::Optimal] {
             let Some(events) = trace_of(&program, kind, 150) else { continue };
             complete += 1;
-            check_trace(&events, &format!("seed {seed}, {}", kind.name()));
+            late += u32::from(adds_late(&events));
+            check_trace(&events, &format!("seed {seed}, {}, {program:?}", kind.name()));
         }
     }
-    assert!(complete > 150, "{complete}");
+    assert!(complete > 150 && late * 4 < complete, "{complete}, {late}");
+}
+
+/// Whether nodes got children after they were first gone on from: a crash that was moved to before a thread's last steps, which nobody had
+/// announced there. Whoever expects that all children are explored does not expect those.
+fn adds_late(events: &[Event]) -> bool {
+    let (mut parents, mut entered) = (std::collections::BTreeMap::new(), std::collections::BTreeSet::new());
+    events.iter().any(|event| {
+        match *event {
+            Event::AddNode { node, parent } => {
+                parents.insert(node, parent);
+                return parent.is_some_and(|parent| entered.contains(&parent));
+            }
+            Event::Transition { node } => entered.extend(parents.get(&node).copied().flatten()),
+            _ => {}
+        }
+        false
+    })
 }
 
 /// Estimates never fall below what has elapsed, are exact at the end, the oracle lies between the others, and a tree that forgets what is
@@ -112,6 +130,7 @@ fn invariants_hold_on_random_programs() {
 fn check_trace(events: &[Event], name: &str) {
     let text: String = events.iter().map(|e| format!("{e}\n")).collect();
     assert_eq!(parse(text.trim_end()), events);
+    let late = adds_late(events);
     let mut whole = Backtracks::with_oracle(events.iter());
     let mut folded = Backtracks::depth_first();
     for event in events {
@@ -134,7 +153,8 @@ fn check_trace(events: &[Event], name: &str) {
             let weighted = |e| whole.estimate(technique(e, Method::Weighted, Fit::Empty), measure).unwrap();
             let (lazy, oracle) = (weighted(Expectation::Lazy), weighted(Expectation::Oracle));
             let eager = weighted(Expectation::Eager);
-            assert!(lazy <= oracle + 1e-9 && oracle <= eager + 1e-9, "{name}: {lazy} {oracle} {eager}");
+            assert!(lazy <= oracle + 1e-9, "{name}: {lazy} {oracle}");
+            assert!(late || oracle <= eager + 1e-9, "{name}: {oracle} {eager}");
         }
     }
     for technique in Technique::all().filter(|t| t.fit == Fit::Empty) {

@@ -12,6 +12,8 @@ use ordain_model::{MemoryOrder, ObjectId, Operation};
 
 /// Destructors of thread-specific values, by key.
 static mut KEYS: [Option<unsafe extern "C" fn(*mut c_void)>; 1024] = [None; 1024];
+/// How many decisions had been made when each key was.
+static mut MADE: [u64; 1024] = [u64::MAX; 1024];
 /// No key is higher than this.
 static mut KEYS_USED: u32 = 0;
 /// Those that were there before the program began.
@@ -45,6 +47,7 @@ unsafe extern "C" fn key_create(key: *mut u32, destructor: Option<unsafe extern 
             && let Some(entry) = (*(&raw mut KEYS)).get_mut(*key as usize)
         {
             *entry = destructor;
+            (*(&raw mut MADE))[*key as usize] = if engine::active() { engine().heartbeat() } else { u64::MAX };
             KEYS_USED = KEYS_USED.max(*key + 1);
         }
         error
@@ -76,9 +79,14 @@ fn order(operation: impl FnOnce(ObjectId) -> Operation) {
 
 /// Threads that end later do not find it.
 unsafe extern "C" fn key_delete(key: u32) -> c_int {
-    order(|cell| Operation::Update { cell, order: MemoryOrder::SeqCst });
-    if !engine().is_alone() {
-        Lesson::Keys.learn(engine());
+    // SAFETY: only the carrier comes here.
+    let made = unsafe { (*(&raw const MADE)).get(key as usize).copied() };
+    // One that was just made is nobody else's.
+    if made != Some(engine().heartbeat()) {
+        order(|cell| Operation::Update { cell, order: MemoryOrder::SeqCst });
+        if !engine().is_alone() {
+            Lesson::Keys.learn(engine());
+        }
     }
     // SAFETY: only the carrier comes here.
     unsafe {
