@@ -18,7 +18,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::Ordering::Relaxed;
-use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait, mutex_kind};
+use ordain_model::{Member, MemoryOrder, ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait, mutex_kind};
 
 /// Steps of one thread on one stream.
 const MOST: u32 = 1000;
@@ -149,11 +149,24 @@ fn lock_of(stream: *mut libc::FILE) -> ObjectId {
     known.unwrap_or_else(|| objects::find(address, ObjectKind::Mutex, mutex_kind::RECURSIVE))
 }
 
+/// Stands for the address of the list of all streams: no object of a program is there.
+const ALL: u64 = 20;
+
+/// Orders locking a stream with what concerns all of them.
+fn order_all(operation: impl FnOnce(ObjectId) -> Operation) {
+    if !engine().is_alone() {
+        let (cell, _) = objects::futex(ALL);
+        step(operation(cell));
+    }
+}
+
 /// The program locks a stream by itself.
 fn take(stream: *mut libc::FILE, wait: Wait) -> Outcome {
     Lesson::StreamLocks.learn(engine());
-    if !streams().locked.contains(&(stream as usize)) {
-        streams().locked.push(stream as usize);
+    order_all(|cell| Operation::Load { cell, order: MemoryOrder::SeqCst });
+    let locked = &mut streams().locked;
+    if let Err(place) = locked.binary_search(&(stream as usize)) {
+        locked.insert(place, stream as usize);
     }
     step(Operation::Lock { lock: lock_of(stream), wait })
 }
@@ -182,9 +195,11 @@ unsafe extern "C" fn unlock(stream: *mut libc::FILE) {
 
 /// Waits for the locks of all streams that the program has locked by itself, one after the other.
 fn pass_all() {
-    let mut number = 0;
-    while let Some(stream) = streams().locked.get(number).copied() {
-        number += 1;
+    if streams().locked.is_empty() && !Lesson::StreamLocks.is_known(engine()) {
+        return;
+    }
+    order_all(|cell| Operation::Update { cell, order: MemoryOrder::SeqCst });
+    for stream in streams().locked.clone() {
         if begin_call(stream as *mut libc::FILE) {
             end_call();
         }
