@@ -15,6 +15,7 @@ mod resources;
 mod session;
 mod shared;
 mod target;
+mod view;
 mod watch;
 
 pub use check::{

@@ -2,6 +2,7 @@
 
 use crate::limit::Limit;
 use crate::shared::Shared;
+use crate::view::View;
 use ordain_wire::{IMAGE_FD, LOADER_ENVIRONMENT, Mode, SHARED_FD, Status, Turn};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -13,6 +14,7 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use std::time::{Duration, Instant};
 
@@ -89,7 +91,14 @@ fn anonymous_file(name: &str, contents: &[u8]) -> io::Result<File> {
 
 impl Process {
     /// Starts the program; it stops at main.
-    pub(crate) fn start(launch: &Launch, shared: &Shared, mode: Mode, pool: u32, debugged: bool) -> io::Result<Self> {
+    pub(crate) fn start(
+        launch: &Launch,
+        shared: &Shared,
+        mode: Mode,
+        pool: u32,
+        debugged: bool,
+        view: Option<Arc<View>>,
+    ) -> io::Result<Self> {
         let control = shared.control();
         control.mode.store(mode as u32, Relaxed);
         control.pool.store(pool, Relaxed);
@@ -127,7 +136,10 @@ impl Process {
         let parent = std::process::id() as i32;
         // SAFETY: only system calls and a store to shared memory happen between fork and exec.
         unsafe {
-            command.pre_exec(move || prepare(shared_fd, image_fd, process, parent, debugged));
+            command.pre_exec(move || {
+                view.as_ref().map_or(Ok(()), |view| view.enter())?;
+                prepare(shared_fd, image_fd, process, parent, debugged)
+            });
         }
         let child = command.spawn()?;
         Ok(Self { child, output, beat: (0, Instant::now(), Duration::ZERO, Duration::ZERO), waited_for: false })

@@ -11,11 +11,12 @@ use crate::limit::Limit;
 use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::resources;
 use crate::shared::Shared;
+use crate::view::View;
 use crate::watch::{Sighting, Watcher};
 use ordain_explore::frontier::Order;
 use ordain_explore::{Plan, Portable, Target};
 use ordain_model::{Execution, Names, ObjectId, Options, Schedule, Site, ThreadId, Transition};
-use ordain_wire::{Ending, Follower, Lead, Mode, Policy, Status, ThreadRecord, Unmodelled};
+use ordain_wire::{Ending, Follower, Lead, Mode, Named, Policy, Status, ThreadRecord, Unmodelled};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -122,6 +123,8 @@ pub struct Native {
     fixed_mode: bool,
     pool: u32,
     patience: Patience,
+    /// What its processes see of the system, if not all of it.
+    view: Option<Arc<View>>,
     /// When nothing may be run any more.
     limit: Limit,
     follower: Follower,
@@ -216,6 +219,7 @@ impl Native {
             fixed_mode: mode.is_some(),
             pool: 8,
             patience,
+            view: None,
             limit: Limit::default(),
             follower: Follower::new(options),
             buffer: Vec::new(),
@@ -352,10 +356,23 @@ impl Native {
         self.observed.children.load(Relaxed)
     }
 
-    /// Whether the program makes or changes what executions at the same time share: files, ports, named objects.
-    pub fn uses_names(&self) -> bool {
+    /// Whether executions at the same time get into each other's way, by files, ports or named objects that the program makes or changes.
+    pub(crate) fn collides(&self) -> bool {
+        self.collides_in(self.view.is_some())
+    }
+
+    /// Whether they would, if each process had a view of its own or not.
+    pub(crate) fn collides_in(&self, view: bool) -> bool {
         self.observe();
-        self.observed.named.load(Relaxed) != 0
+        let named = self.observed.named.load(Relaxed);
+        named & Named::Existing as u32 != 0 || (named != 0 && !view)
+    }
+
+    /// The same in the same mode, which it may leave, with this view of the system.
+    pub(crate) fn fresh_in(&self, view: Option<Arc<View>>) -> Result<Self, Failure> {
+        let mut other = self.fresh_like()?;
+        other.view = view;
+        Ok(other)
     }
 
     /// Takes over what the process has told, unless it has written over that.
@@ -480,7 +497,8 @@ impl Native {
         if !self.shared.write_known(&self.follower.known_since(0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
-        let process = Process::start(&self.launch, &self.shared, self.mode, self.pool, self.debugged);
+        let process =
+            Process::start(&self.launch, &self.shared, self.mode, self.pool, self.debugged, self.view.clone());
         let mut process = process.map_err(|e| cannot_start("", &e))?;
         let waited =
             process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Start(e.to_string()))?;

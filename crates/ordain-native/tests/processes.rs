@@ -107,46 +107,82 @@ int main(void) { return 0; }";
     assert!(problem.to_string().contains("main"), "{problem}");
 }
 
-#[test]
-fn executions_that_would_meet_at_a_file_have_one_worker() {
-    let directory = TempDir::new().expect("a directory");
-    // In the second program the file is made in some orders only.
-    for condition in ["1", "first == 2"] {
-        let text = format!(
-            r#"
+/// Two threads, and something that one of them does or the main thread at the end.
+fn meeting(directory: &Path, globals: &str, in_thread: &str, at_end: &str) -> PathBuf {
+    let text = format!(
+        r#"
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/msg.h>
 #include <unistd.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int first;
+{globals}
 static void *work(void *number) {{
     for (int i = 0; i < 3; i++) {{
         pthread_mutex_lock(&lock);
         if (!first) first = (int)(long)number;
+        {in_thread}
         pthread_mutex_unlock(&lock);
     }}
     return 0;
 }}
 int main(void) {{
     pthread_t threads[2];
+    if (chdir("{}")) exit(2);
     for (long i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, (void *)(i + 1));
     for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
-    if ({condition}) {{
-        if (open("{}", O_CREAT | O_EXCL | O_WRONLY, 0600) < 0) exit(1);
-        unlink("{}");
-    }}
+    {at_end}
     return 0;
 }}"#,
-            directory.path().join("only").display(),
-            directory.path().join("only").display()
-        );
-        let mut check = check(&program(directory.path(), &text), &[]);
-        (check.workers, check.slice) = (2, Duration::from_micros(1));
-        let report = check.run().expect("a verdict");
-        assert!(report.findings.is_empty(), "{:?}", report.findings);
-        assert!(report.notes.iter().any(|note| note.starts_with("one worker explored")), "{:?}", report.notes);
-        assert_eq!(report.verdict, ordain_native::Verdict::Verified);
+        directory.display()
+    );
+    program(directory, &text)
+}
+
+/// Explores with two workers, however small the search is.
+fn check_by_two(program: &Path) -> Report {
+    let mut check = check(program, &[]);
+    (check.workers, check.slice) = (2, Duration::from_micros(1));
+    check.run().expect("a verdict")
+}
+
+#[test]
+fn executions_that_make_the_same_files_are_kept_apart() {
+    // Whether the system lets Ordain give each worker a view of its own.
+    let permitted = Command::new("unshare").args(["--mount", "--ipc", "true"]).status().is_ok_and(|s| s.success());
+    let file = "if (open(\"only\", O_CREAT | O_EXCL | O_WRONLY, 0600) < 0) exit(1); unlink(\"only\");";
+    let queue = "int q = msgget(0x6f7264, IPC_CREAT | IPC_EXCL | 0600); if (q < 0) exit(1); msgctl(q, IPC_RMID, 0);";
+    // Some are made in some orders only.
+    let rare = format!("if (first == 2) {{ {file} }}");
+    let stays = "if (open(\"stays\", O_CREAT | O_RDWR, 0600) < 0) exit(1); if (unlink(\"stays\")) exit(1);";
+    for at_end in [file, &rare, queue, stays] {
+        let directory = TempDir::new().expect("a directory");
+        let report = check_by_two(&meeting(directory.path(), "", "", at_end));
+        assert_eq!(report.verdict, Verdict::Verified, "{at_end}: {:?}", report.notes);
+        let alone = report.notes.iter().any(|note| note.starts_with("one worker explored"));
+        assert_eq!(alone, !permitted, "{at_end}: {:?}", report.notes);
+        assert_eq!(report.summary.executions, 20, "{at_end}: {:?}", report.notes);
+        assert!(!directory.path().join("only").exists() && !directory.path().join("stays").exists());
+    }
+}
+
+#[test]
+fn executions_that_change_the_same_files_have_one_worker() {
+    // What was there before is changed: its contents, its name, its rights.
+    for change in [
+        "int f = open(\"there\", O_RDWR); if (f < 0 || write(f, \"x\", 1) != 1) exit(1); close(f);",
+        "if (rename(\"there\", \"here\") || rename(\"here\", \"there\")) exit(1);",
+        "if (truncate(\"there\", 0)) exit(1);",
+    ] {
+        let directory = TempDir::new().expect("a directory");
+        std::fs::write(directory.path().join("there"), "text").expect("a file");
+        let report = check_by_two(&meeting(directory.path(), "", change, ""));
+        assert!(report.findings.is_empty(), "{change}: {:?}", report.findings);
+        let alone = report.notes.iter().any(|note| note.starts_with("one worker explored"));
+        assert!(alone, "{change}: {:?}", report.notes);
+        assert_eq!(report.verdict, Verdict::Verified, "{change}: {:?}", report.notes);
     }
 }
 

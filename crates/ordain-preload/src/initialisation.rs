@@ -166,9 +166,13 @@ pub fn begin_wait(op: &Operation) {
     }
 }
 
-/// Whether another thread has initialised or used an object that is still in use as far as the running thread can know.
+/// Whether another thread has initialised or used an object that is still in use as far as the running thread can know, or is about to.
 fn was_used_by_others(e: &Engine, object: ObjectId) -> bool {
     let (execution, me) = (e.arbiter.execution(), e.me());
+    let is_about_to = |t: &ThreadId| e.arbiter.pending(*t).is_some_and(|(op, _)| op.object() == Some(object));
+    if e.arbiter.alive().iter().any(|t| *t != me && is_about_to(t)) {
+        return true;
+    }
     let (maker, number) = e.initialisations.born.get(object.index()).copied().unwrap_or_default();
     let is_others = number > 0 && maker != me.0;
     let uses = |number: &usize| execution.footprint(*number).iter().any(|access| access.object() == object);

@@ -4,6 +4,7 @@
 use crate::context::interpose;
 use crate::real::call_real;
 use crate::sys::{self, call};
+use crate::unmodelled::{Named, note_name};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -53,8 +54,11 @@ interpose! {
 
 /// Notes a number that a call gave, if what it stands for was not there before.
 fn note(existed: bool, remove: i64, number: c_int) -> c_int {
-    if number >= 0 && !existed {
-        made().push(Made::Numbered { remove, number });
+    if number >= 0 {
+        note_name(if existed { Named::Existing } else { Named::New });
+        if !existed {
+            made().push(Made::Numbered { remove, number });
+        }
     }
     number
 }
@@ -95,7 +99,11 @@ unsafe extern "C" fn open_queue(name: *const c_char, flags: c_int, mode: u32, at
     // SAFETY: what the program asks for; a descriptor of our own, for a moment.
     unsafe {
         if flags & libc::O_CREAT == 0 {
-            return call_real!(mq_open(name, flags, mode, attributes));
+            let queue = call_real!(mq_open(name, flags, mode, attributes));
+            if queue >= 0 && !made().iter().any(|one| matches!(one, Made::Queue(own) if *own == named(b"", name))) {
+                note_name(Named::Existing);
+            }
+            return queue;
         }
         let kernel_name = named(b"", name);
         let before = call!(libc::SYS_mq_open, kernel_name.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC, 0, 0);
@@ -103,8 +111,12 @@ unsafe extern "C" fn open_queue(name: *const c_char, flags: c_int, mode: u32, at
             call!(sys::SYS_close, before);
         }
         let queue = call_real!(mq_open(name, flags, mode, attributes));
-        if queue >= 0 && before == -(libc::ENOENT as isize) {
-            made().push(Made::Queue(kernel_name));
+        if queue >= 0 {
+            let is_new = before == -(libc::ENOENT as isize);
+            note_name(if is_new { Named::New } else { Named::Existing });
+            if is_new {
+                made().push(Made::Queue(kernel_name));
+            }
         }
         queue
     }

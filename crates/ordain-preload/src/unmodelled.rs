@@ -3,11 +3,11 @@
 use crate::engine::control;
 use core::sync::atomic::Ordering::Relaxed;
 
-pub use ordain_wire::Unmodelled;
+pub use ordain_wire::{Named, Unmodelled};
 
 /// The program makes or changes something that has a name outside the process: executions at the same time would share it.
-pub fn note_name() {
-    control().named.store(1, Relaxed);
+pub fn note_name(what: Named) {
+    control().named.fetch_or(what as u32, Relaxed);
 }
 
 /// Takes note of such a call.

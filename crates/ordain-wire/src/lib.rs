@@ -24,7 +24,7 @@ pub use event::{Departure, Event, Known, Log, Piece};
 pub use follow::{Contradiction, Follower, Lead};
 pub use sharing::{SHARING, Sharing, State, sharing};
 pub use syscalls::{Class, SYSTEM_CALLS, system_call};
-pub use unmodelled::Unmodelled;
+pub use unmodelled::{Named, Unmodelled};
 pub use watch::{MOST_SITES, MOST_SPANS, NO_REGISTER, SLOT, Trouble, Watch, WatchSite, WatchSpan};
 
 /// The descriptor under which the program finds the shared memory.

@@ -1,5 +1,15 @@
 //! What a program does that may carry an order between its threads and that the model does not know.
 
+/// What a program makes or changes that has a name outside of it; a bit of [`crate::Control::named`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Named {
+    /// Files, directories and objects of the kernel that were not there before; names that are removed.
+    New = 1,
+    /// Files and objects that were there before, and ports.
+    Existing = 2,
+}
+
 /// A kind of calls; its place is its bit in [`crate::Control::unmodelled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]

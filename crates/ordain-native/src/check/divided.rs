@@ -128,7 +128,7 @@ impl Crew<'_> {
         if self.native.unmodelled() & Unmodelled::MemoryLoops.bit() != 0 {
             return Some(Ended::Departed(Ok("threads wait in loops for memory to change".into())));
         }
-        (self.native.uses_names() && self.common.workers > 1).then_some(Ended::Shared)
+        (self.native.collides() && self.common.workers > 1).then_some(Ended::Shared)
     }
 
     /// Takes a part of the executions that may still be made. If others have taken them all, waits until they give some back, or it is
@@ -266,10 +266,7 @@ impl Run<'_> {
         };
         self.crowd = self.workers;
         let mut crew: Vec<Hire<'_, Crew<'_>>> = Vec::new();
-        for number in 0..self.workers {
-            let fresh = self.native.fresh_like()?;
-            // The first goes on with the process that is there.
-            let mut native = if number == 0 { std::mem::replace(&mut self.native, fresh) } else { fresh };
+        for mut native in self.hire(self.workers)? {
             native.set_limit(self.limit.clone().or(Some(common.halt.clone())));
             let common = &common;
             crew.push(Box::new(move || Crew { common, native, told: Vec::new() }));
@@ -294,9 +291,8 @@ impl Run<'_> {
             (None, Some(Ended::Failure(failure))) => return Err(failure.into()),
             (None, Some(Ended::Departed(explained))) => return Ok(Some((total, None, Some(explained?)))),
             (None, Some(Ended::Shared)) => {
-                // What was explored may be wrong: one worker begins again.
-                self.workers_now();
-                return self.search_whole(None);
+                // What was explored may be wrong: the search begins again with workers that are kept apart, or with one.
+                return if self.workers_now() > 1 { self.search_divided(None) } else { self.search_whole(None) };
             }
             (None, None) => {}
         }

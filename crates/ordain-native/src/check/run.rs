@@ -8,16 +8,18 @@ use crate::finding::{self, Finding, Noticed};
 use crate::limit::Limit;
 use crate::observe::{Observer, Progress};
 use crate::target::{Allowance, Failure, Native, Recognised, Search, Wanted};
+use crate::view::View;
 use ordain_explore::classes::Classes;
 use ordain_explore::crossing::{Crossing, crossings};
 use ordain_explore::estimate::{Effort, Foresight, TraceFile};
 use ordain_explore::frontier::{Division, Labour};
 use ordain_explore::strategy::{Bound, Bounded, Kind as StrategyKind};
-use ordain_explore::{Coverage, Lowest, Plan, Strategy, Summary, Target, key_of, prefix_of, search};
+use ordain_explore::{Coverage, Lowest, Plan, Planned, Strategy, Summary, Target, key_of, prefix_of, search};
 use ordain_model::End;
 use ordain_report::{Estimate, Sample, Samples, store};
 use ordain_wire::{Mode, Unmodelled};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Executions of a sampler if nothing else limits it.
@@ -83,6 +85,8 @@ pub(super) struct Run<'a> {
     pub(super) division: Option<Division>,
     pub(super) labour: Labour,
     pub(super) resumable: bool,
+    /// What each worker sees of the system, if they must be kept apart.
+    view: Option<Arc<View>>,
 }
 
 /// What a search did, what that covers, and where the program departed from a plan, if it did.
@@ -136,6 +140,7 @@ impl<'a> Run<'a> {
             division: None,
             labour: Labour::default(),
             resumable: false,
+            view: None,
         })
     }
 
@@ -326,9 +331,9 @@ impl<'a> Run<'a> {
         (waits && !self.kind.samples()).then(|| "threads wait in loops for memory to change".into())
     }
 
-    /// How many processes may explore at the same time: one if executions would meet at files, ports or names.
+    /// How many processes may explore at the same time: one if executions would meet at files, ports or names, and cannot be kept apart.
     pub(super) fn workers_now(&mut self) -> usize {
-        if self.workers > 1 && self.native.uses_names() {
+        if self.workers > 1 && self.native.collides_in(false) && !self.is_kept_apart() {
             self.note_once(
                 "one worker explored, because executions at the same time would share the files, ports or named objects that the \
                  program makes or changes"
@@ -337,6 +342,46 @@ impl<'a> Run<'a> {
             return 1;
         }
         self.workers
+    }
+
+    /// Whether each worker has a view of its own, in which the program does the same.
+    fn is_kept_apart(&mut self) -> bool {
+        if self.native.mode() == Mode::Exec || self.native.collides_in(true) {
+            self.view = None;
+        } else if self.view.is_none() {
+            self.view = View::of_system().map(Arc::new).filter(|view| self.does_the_same_in(view));
+        }
+        self.view.is_some()
+    }
+
+    /// Whether the program does in a view what it does without.
+    fn does_the_same_in(&self, view: &Arc<View>) -> bool {
+        let run = |view: Option<&Arc<View>>, plan: &[Planned]| {
+            let mut native = self.native.fresh_in(view.cloned()).ok()?;
+            native.run(&mut Plan::new(plan, &mut Lowest));
+            native.failure().is_none().then_some(native)
+        };
+        let Some(without) = run(None, &[]) else { return false };
+        let Some(within) = run(Some(view), &prefix_of(without.execution())) else { return false };
+        let [one, other] =
+            [&without, &within].map(|n| (n.execution().steps.len(), n.aftermath().ended.clone(), n.mode()));
+        one == other && !matches!(within.execution().end, End::Diverged(_))
+    }
+
+    /// Whether executions of several workers get into each other's way.
+    pub(super) fn workers_collide(&self) -> bool {
+        self.native.collides_in(self.view.is_some())
+    }
+
+    /// Those who explore, `count` of them. The first goes on with the process that is there, unless each has a view of its own.
+    pub(super) fn hire(&mut self, count: usize) -> Result<Vec<Native>, Failure> {
+        let mut crew = (0..count).map(|_| self.native.fresh_in(self.view.clone())).collect::<Result<Vec<_>, _>>()?;
+        if self.view.is_none()
+            && let Some(first) = crew.first_mut()
+        {
+            std::mem::swap(first, &mut self.native);
+        }
+        Ok(crew)
     }
 
     /// Whether a search would come to a verdict that is not told without a cross-check.

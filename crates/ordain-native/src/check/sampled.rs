@@ -139,7 +139,7 @@ impl Taken {
         if self.over {
             return;
         }
-        if run.native.uses_names() {
+        if run.workers_collide() {
             (self.meet, self.over) = (true, true);
             return;
         }
@@ -186,10 +186,7 @@ impl Run<'_> {
         };
         self.crowd = self.workers;
         let mut crew = Vec::new();
-        for number in 0..self.workers {
-            let fresh = self.native.fresh_like()?;
-            // The first goes on with the process that is there.
-            let mut native = if number == 0 { std::mem::replace(&mut self.native, fresh) } else { fresh };
+        for mut native in self.hire(self.workers)? {
             native.set_limit(self.limit.clone().or(Some(common.stop.clone())));
             crew.push(native);
         }
@@ -250,9 +247,7 @@ impl Run<'_> {
         }
         let Taken { total, given_up, meet, problem, .. } = taken;
         if meet {
-            // One worker begins again.
-            self.workers_now();
-            return self.search_whole(None);
+            return if self.workers_now() > 1 { self.sample() } else { self.search_whole(None) };
         }
         match problem {
             Some(problem) => Err(problem),

@@ -10,7 +10,7 @@ use crate::kernel;
 use crate::process::note_descriptor;
 use crate::real::{c_result, call_real};
 use crate::sys::{self, call};
-use crate::unmodelled::note_name;
+use crate::unmodelled::{Named, Unmodelled, note_name};
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -50,18 +50,32 @@ pub unsafe fn raw_open(directory: c_int, path: *const c_char, flags: c_int, mode
         if flags & libc::O_ACCMODE != libc::O_RDONLY && !path.is_null() {
             kernel::look_at_opening(CStr::from_ptr(path).to_bytes());
         }
+        let was_there = was_there(directory, real, flags);
         let fd = match fifo_at(directory, real, flags) {
             Some(status) => fifo::open(directory, real, flags, &status, files::path_key(directory, real)),
             None => files::open(directory, real, flags, mode),
         };
         note_descriptor(fd as c_int);
         if fd == -libc::EEXIST as isize {
-            note_name();
+            note_name(Named::New);
         }
         if fd >= 0 && flags & libc::O_PATH == 0 && !path.is_null() {
-            know(fd as c_int, CStr::from_ptr(path).to_bytes(), flags & libc::O_ACCMODE == libc::O_RDONLY);
+            know(fd as c_int, CStr::from_ptr(path).to_bytes(), flags, was_there);
         }
         fd
+    }
+}
+
+/// Whether there is something at a path that is to be opened, if opening it would make a file otherwise.
+unsafe fn was_there(directory: c_int, path: *const c_char, flags: c_int) -> bool {
+    const NEW: c_int = libc::O_CREAT | libc::O_EXCL;
+    if path.is_null() || flags & NEW != libc::O_CREAT {
+        return flags & NEW != NEW;
+    }
+    // SAFETY: the program's path; zeroes are valid, and the kernel fills them in.
+    unsafe {
+        let mut status: libc::stat = core::mem::zeroed();
+        call!(libc::SYS_newfstatat, directory, path, &raw mut status, 0) == 0
     }
 }
 
@@ -121,7 +135,8 @@ unsafe fn fifo_at(directory: c_int, path: *const c_char, flags: c_int) -> Option
 }
 
 /// Finds out what was opened.
-unsafe fn know(fd: c_int, path: &[u8], reads: bool) {
+unsafe fn know(fd: c_int, path: &[u8], flags: c_int, was_there: bool) {
+    let reads = flags & libc::O_ACCMODE == libc::O_RDONLY;
     // SAFETY: asks about the new descriptor.
     unsafe {
         let mut status: libc::stat = core::mem::zeroed();
@@ -134,7 +149,8 @@ unsafe fn know(fd: c_int, path: &[u8], reads: bool) {
             libc::S_IFREG if reads && is_of_kernel(fd, path) && outside::freeze(fd, path) => {
                 insert(fd, Entry::new(Kind::Frozen(engine().me())));
             }
-            libc::S_IFREG if !reads && status.st_nlink > 0 => note_name(),
+            libc::S_IFREG if !was_there => note_name(Named::New),
+            libc::S_IFREG if !reads && status.st_nlink > 0 => note_name(Named::Existing),
             _ => {}
         }
     }
@@ -197,8 +213,12 @@ unsafe extern "C" fn open_stream(path: *const c_char, how: *const c_char) -> *mu
                 kernel::look_at_opening(text);
             }
             note_descriptor(-1);
-            if !reads && !text.starts_with(b"/dev/") {
-                note_name();
+            if !reads
+                && !text.starts_with(b"/dev/")
+                && control().unmodelled.load(Relaxed) & Unmodelled::Unseen.bit() != 0
+            {
+                // What the C library opens by itself is not seen.
+                note_name(Named::Existing);
             }
             return call_real!(fopen(path, how));
         }

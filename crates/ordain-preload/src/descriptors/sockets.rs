@@ -15,6 +15,7 @@ use crate::objects;
 use crate::process::note_descriptor;
 use crate::real::c_result;
 use crate::sys::call;
+use crate::unmodelled::{Named, note_name};
 use core::ffi::{c_int, c_void};
 use libc::{
     AF_INET, AF_INET6, AF_UNIX, EADDRINUSE, EAGAIN, ECONNREFUSED, EINPROGRESS, SOCK_STREAM, SOL_SOCKET, sockaddr,
@@ -152,7 +153,7 @@ unsafe extern "C" fn give_address(fd: c_int, address: *const sockaddr, length: s
         if wanted.port() == Some(0) {
             return c_result(ports::bind_any(fd, &mut wanted)) as c_int;
         }
-        crate::unmodelled::note_name();
+        note_name(Named::Existing);
         let bind = || call!(libc::SYS_bind, fd, wanted.as_ptr(), length);
         let mut result = bind();
         if result == -(EADDRINUSE as isize) && is_left_over(fd, wanted.bytes()) {

@@ -9,7 +9,7 @@ use crate::engine::engine;
 use crate::kernel;
 use crate::signals;
 use crate::sys::{call, syscall6};
-use crate::unmodelled::{self, Unmodelled};
+use crate::unmodelled::{self, Named, Unmodelled};
 use core::ffi::{c_char, c_int, c_void};
 use libc::{AT_EMPTY_PATH, AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW};
 use libc::{O_CREAT, O_EXCL, O_NOFOLLOW, O_TRUNC, O_WRONLY};
@@ -261,8 +261,8 @@ unsafe fn by_path(number: i64, [a, b, c, d, e, _]: [usize; 6], plain: impl FnOnc
 }
 
 /// Tells what a name leads to after it was changed; executions at the same time would share it.
-fn tell(place: &Place, made: bool) {
-    unmodelled::note_name();
+fn tell(place: &Place, made: bool, named: Named) {
+    unmodelled::note_name(named);
     names::tell(&place.path(), made);
 }
 
@@ -298,6 +298,7 @@ unsafe fn look(at: c_int, path: *const c_char, follows: bool, plain: impl FnOnce
 unsafe fn change(at: c_int, path: *const c_char, follows: bool, plain: impl FnOnce() -> isize) -> isize {
     // SAFETY: the program's path.
     order(|touched| unsafe { add_path(touched, at, path, follows, CHANGE) });
+    unmodelled::note_name(Named::Existing);
     plain()
 }
 
@@ -328,7 +329,7 @@ unsafe fn remove(at: c_int, path: *const c_char, directory: bool, plain: impl Fn
         let place = place(at, path, false);
         let result = plain();
         if let Some(place) = place.filter(|_| result == 0) {
-            tell(&place, false);
+            tell(&place, false, Named::New);
             if directory {
                 forget_directories();
             }
@@ -359,7 +360,7 @@ unsafe fn make(at: c_int, path: *const c_char, made: Made, plain: impl FnOnce() 
         let place = paths::place(at, path, false);
         let result = plain();
         if let Some(place) = place.filter(|_| result == 0) {
-            tell(&place, true);
+            tell(&place, true, Named::New);
             match made {
                 Made::Directory => files().made.push(place.path()),
                 Made::Link => forget_directories(),
@@ -383,8 +384,8 @@ unsafe fn rename(from: At, to: At, flags: u32, plain: impl FnOnce() -> isize) ->
         let (source, target) = (place(from.0, from.1, false), place(to.0, to.1, false));
         let result = plain();
         if let (0, Some(source), Some(target)) = (result, source, target) {
-            tell(&source, false);
-            tell(&target, false);
+            tell(&source, false, Named::Existing);
+            tell(&target, false, Named::Existing);
             if files().made.contains(&source.path()) {
                 files().made.push(target.path());
             }
@@ -410,7 +411,7 @@ unsafe fn link(from: At, to: At, follows: bool, plain: impl FnOnce() -> isize) -
         let target = place(to.0, to.1, false);
         let result = plain();
         if let Some(target) = target.filter(|_| result == 0) {
-            tell(&target, false);
+            tell(&target, false, Named::Existing);
         }
         result
     }

@@ -14,7 +14,7 @@ use crate::kernel;
 use crate::objects;
 use crate::signals;
 use crate::sys::{self, call};
-use crate::unmodelled::{self, Unmodelled};
+use crate::unmodelled::{self, Named, Unmodelled};
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use libc::{EAGAIN, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, flock};
@@ -74,7 +74,7 @@ fn begin(fd: c_int, object: ObjectId) {
         kernel::leave_for_lock();
     }
     if is_named(fd) {
-        unmodelled::note_name();
+        unmodelled::note_name(Named::Existing);
     }
     if engine().is_alone() {
         files().locked = true;
