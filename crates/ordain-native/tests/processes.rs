@@ -4,9 +4,10 @@ mod common;
 mod compile;
 
 use common::{check, check_of, programs};
-use ordain_native::{Problem, Report};
+use ordain_native::{Problem, Report, Verdict};
 use ordain_wire::Mode;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
