@@ -272,6 +272,12 @@ impl Arbiter {
         [fixed.mask(thread), fixed.come(thread)]
     }
 
+    /// Whether somebody has asked a thread to end, whether it heeds that or not.
+    pub fn is_cancelled(&self, thread: ThreadId) -> bool {
+        let state = &self.execution.state;
+        primitives::is_asked_to_end(state.word(state.fixed.cancellation(thread)))
+    }
+
     fn init_object(&mut self, object: ObjectId, word: u64, param: u64) {
         let (index, state) = (object.index(), &mut self.execution.state);
         if state.words.len() <= index {

@@ -6,6 +6,7 @@
 
 use crate::context::{interpose, interpose_passing};
 use crate::engine::{self, engine, step, step_now};
+use crate::real::call_real;
 use crate::signals;
 use crate::threads::{slot_of, unwind_thread};
 use core::ffi::{c_int, c_void};
@@ -183,7 +184,8 @@ pub fn is_possible() -> bool {
 }
 
 interpose_passing! {
-    copy_file_range; creat; creat64; fallocate; fallocate64; fdatasync; fsync; lockf; lockf64; msync; preadv; preadv2;
+    copy_file_range; creat; creat64; fallocate; fallocate64; fdatasync; fsync; lockf; lockf64; mq_receive; mq_send;
+    mq_timedreceive; mq_timedsend; msync; preadv; preadv2;
     preadv64; preadv64v2; pwritev; pwritev2; pwritev64; pwritev64v2; recvmmsg; sendmmsg; splice; sync_file_range; tcdrain;
     tee; vmsplice;
 }
@@ -193,6 +195,8 @@ interpose! {
     pthread_setcancelstate => set_state;
     pthread_setcanceltype => set_type;
     pthread_testcancel => test;
+    __pthread_register_cancel_defer => defer;
+    __pthread_unregister_cancel_restore => restore;
 }
 
 /// Called by stubs of functions that are cancellation points, with the arguments of the call.
@@ -311,6 +315,25 @@ unsafe extern "C" fn set_type(kind: c_int, old: *mut c_int) -> c_int {
     slot.cancel_asynchronous = kind == ASYNCHRONOUS;
     look_if_anywhere();
     0
+}
+
+/// What `pthread_cleanup_push_defer_np` calls: meanwhile the thread is cancelled at certain points only.
+unsafe extern "C" fn defer(buffer: *mut c_void) {
+    let e = engine();
+    let slot = &mut e.slots[e.current];
+    let was = core::mem::replace(&mut slot.cancel_asynchronous, false);
+    slot.cancel_deferred.push(was);
+    // SAFETY: the program's argument goes on.
+    unsafe { call_real!(__pthread_register_cancel_defer(buffer)) };
+}
+
+unsafe extern "C" fn restore(buffer: *mut c_void) {
+    // SAFETY: the program's argument goes on.
+    unsafe { call_real!(__pthread_unregister_cancel_restore(buffer)) };
+    let e = engine();
+    let slot = &mut e.slots[e.current];
+    slot.cancel_asynchronous = slot.cancel_deferred.pop().unwrap_or(false);
+    look_if_anywhere();
 }
 
 extern "C" fn test() {

@@ -4,11 +4,13 @@
 
 use crate::context::interpose;
 use crate::engine::{self, engine, step};
+use crate::files;
 use crate::lessons::Lesson;
 use crate::objects;
 use crate::real::{self, call_real};
 use core::ffi::{c_int, c_void};
 use ordain_model::{MemoryOrder, ObjectId, Operation};
+use ordain_wire::State;
 
 /// Destructors of thread-specific values, by key.
 static mut KEYS: [Option<unsafe extern "C" fn(*mut c_void)>; 1024] = [None; 1024];
@@ -41,6 +43,10 @@ unsafe extern "C" fn key_create(key: *mut u32, destructor: Option<unsafe extern 
     unsafe {
         // Destructors are called by us, because threads do not end the C library's way. Without control they are the C library's.
         let ours = engine::is_connected();
+        if engine::active() {
+            // Who comes first gets the lower number.
+            files::order_state(State::ValueKeys, true);
+        }
         let error = call_real!(pthread_key_create(key, if ours { None } else { destructor }));
         if error == 0
             && ours
@@ -126,13 +132,15 @@ fn look_at_keys() {
     order(|cell| Operation::Load { cell, order: MemoryOrder::SeqCst });
 }
 
-/// Runs destructors of the running thread, as the C library does when a thread ends.
-pub fn run() {
+/// Runs destructors of the running thread, as the C library does when a thread ends; says whether there were any.
+pub fn run() -> bool {
+    let mut ran = false;
     loop {
         let e = engine();
         let Some((function, object)) = e.slots[e.current].destructors.pop() else { break };
         // SAFETY: the program registered it.
         unsafe { function(object) };
+        ran = true;
     }
     for _ in 0..4 {
         let mut any = false;
@@ -147,7 +155,7 @@ pub fn run() {
                     libc::pthread_setspecific(key, core::ptr::null());
                     destructor(value);
                     look_at_keys();
-                    any = true;
+                    (any, ran) = (true, true);
                 }
             }
         }
@@ -155,4 +163,5 @@ pub fn run() {
             break;
         }
     }
+    ran
 }

@@ -13,6 +13,8 @@ const ON: usize = 1;
 
 /// Read by the kernel at each system call: 1 if it is to be sent back.
 static mut SELECTOR: u8 = 0;
+/// Whether the kernel was asked to, and does.
+static mut INSTALLED: bool = false;
 
 /// Asks the kernel to send system calls back, but for our own.
 pub fn install() {
@@ -23,6 +25,14 @@ pub fn install() {
     if result < 0 {
         unmodelled::note(Unmodelled::Unseen);
     }
+    // SAFETY: only the carrier comes here.
+    unsafe { INSTALLED = result == 0 };
+}
+
+/// Whether the kernel sends back what the C library does by itself.
+pub fn is_on() -> bool {
+    // SAFETY: only the carrier comes here.
+    unsafe { INSTALLED }
 }
 
 /// Whether the kernel can send system calls back by itself, without a filter.

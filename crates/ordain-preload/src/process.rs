@@ -77,7 +77,7 @@ extern "C" fn begin_process(_argc: c_int, _argv: *mut *mut c_char, environment: 
             unsafe { take_out_own(environment) };
         }
         // SAFETY: a function that lives as long as the process.
-        unsafe { __cxa_at_quick_exit(after_quick_handlers, core::ptr::null_mut()) };
+        unsafe { call_real!(__cxa_at_quick_exit(after_quick_handlers, core::ptr::null_mut())) };
     }
 }
 
@@ -96,10 +96,6 @@ unsafe fn take_out_own(environment: *mut *mut c_char) {
         }
         *to = core::ptr::null_mut();
     }
-}
-
-unsafe extern "C" {
-    fn __cxa_at_quick_exit(handler: unsafe extern "C" fn(), library: *mut c_void) -> c_int;
 }
 
 #[unsafe(no_mangle)]
@@ -331,7 +327,8 @@ pub fn run_program() -> ! {
 
 interpose! {
     exit => exit_program;
-    __cxa_atexit => add_handler;
+    __cxa_atexit => add_handler; on_exit => add_handler_with_status; __cxa_at_quick_exit => add_quick_handler;
+    pthread_setconcurrency => set_concurrency; pthread_getconcurrency => get_concurrency;
     _exit => exit_now;
     _Exit => exit_now;
     quick_exit => exit_quickly;
@@ -370,6 +367,34 @@ unsafe extern "C" fn add_handler(
     unsafe { call_real!(__cxa_atexit(function, argument, library)) }
 }
 
+unsafe extern "C" fn add_handler_with_status(
+    function: Option<unsafe extern "C" fn(c_int, *mut c_void)>,
+    argument: *mut c_void,
+) -> c_int {
+    order_handlers();
+    // SAFETY: the program's arguments go on.
+    unsafe { call_real!(on_exit(function, argument)) }
+}
+
+/// What `at_quick_exit` calls.
+unsafe extern "C" fn add_quick_handler(function: unsafe extern "C" fn(), library: *mut c_void) -> c_int {
+    order_handlers();
+    // SAFETY: the program's arguments go on.
+    unsafe { call_real!(__cxa_at_quick_exit(function, library)) }
+}
+
+unsafe extern "C" fn set_concurrency(level: c_int) -> c_int {
+    files::order_state(State::Options, true);
+    // SAFETY: the program's argument.
+    unsafe { call_real!(pthread_setconcurrency(level)) }
+}
+
+unsafe extern "C" fn get_concurrency() -> c_int {
+    files::order_state(State::Options, false);
+    // SAFETY: asks for a number.
+    unsafe { call_real!(pthread_getconcurrency()) }
+}
+
 unsafe extern "C" fn exit_program(status: c_int) -> ! {
     order_handlers();
     // SAFETY: the C library runs handlers, destructors, and at last ours, which it tells the status.
@@ -401,7 +426,7 @@ unsafe extern "C" fn after_quick_handlers() {
     if active() {
         // Another thread that ends the program must find it too, as at `exit`.
         // SAFETY: a function that lives as long as the process.
-        unsafe { __cxa_at_quick_exit(after_quick_handlers, core::ptr::null_mut()) };
+        unsafe { call_real!(__cxa_at_quick_exit(after_quick_handlers, core::ptr::null_mut())) };
         // SAFETY: only the carrier comes here.
         end_program(unsafe { QUICK_STATUS });
     }
@@ -531,6 +556,7 @@ pub unsafe fn raw_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
                 Some(result) => result,
                 None => kernel::make(number, [a, b, c, d, e, f]),
             },
+            _ if signals::is_followed(number, &[a, b, c, d, e, f]) => signals::system_call(number, [a, b, c, d, e, f]),
             _ if files::is_followed(number) => files::system_call(number, [a, b, c, d, e, f]),
             _ => kernel::make(number, [a, b, c, d, e, f]),
         }

@@ -69,6 +69,8 @@ type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 real! {
     pthread_create: unsafe extern "C" fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Start, *mut c_void) -> c_int;
     pthread_exit: unsafe extern "C" fn(*mut c_void) -> !;
+    __pthread_register_cancel_defer: unsafe extern "C" fn(P);
+    __pthread_unregister_cancel_restore: unsafe extern "C" fn(P);
     pthread_attr_getsigmask_np: unsafe extern "C" fn(*const libc::pthread_attr_t, *mut libc::sigset_t) -> c_int;
     pthread_getattr_np: unsafe extern "C" fn(libc::pthread_t, *mut libc::pthread_attr_t) -> c_int;
     pthread_key_create: unsafe extern "C" fn(*mut u32, Option<unsafe extern "C" fn(*mut c_void)>) -> c_int;
@@ -80,6 +82,10 @@ real! {
     msgget: unsafe extern "C" fn(c_int, c_int) -> c_int;
     mq_open: unsafe extern "C" fn(*const c_char, c_int, u32, P) -> c_int;
     shm_open: unsafe extern "C" fn(*const c_char, c_int, u32) -> c_int;
+    on_exit: unsafe extern "C" fn(Option<unsafe extern "C" fn(c_int, P)>, P) -> c_int;
+    __cxa_at_quick_exit: unsafe extern "C" fn(unsafe extern "C" fn(), P) -> c_int;
+    pthread_setconcurrency: unsafe extern "C" fn(c_int) -> c_int;
+    pthread_getconcurrency: unsafe extern "C" fn() -> c_int;
     quick_exit: unsafe extern "C" fn(c_int) -> !;
     mmap: unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, c_int, i64) -> *mut c_void;
     fclose: unsafe extern "C" fn(*mut libc::FILE) -> c_int;

@@ -11,6 +11,7 @@ use crate::real::{self, call_real};
 use crate::signals::{self, Signal};
 use crate::sys::{self, call};
 use crate::time;
+use crate::unmodelled::{self, Unmodelled};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
@@ -61,8 +62,12 @@ pub struct Slot {
     pub cancel_disabled: bool,
     /// It may be cancelled anywhere.
     pub cancel_asynchronous: bool,
+    /// Whether it might before clean-up functions were pushed that put that off.
+    pub cancel_deferred: Vec<bool>,
     /// It is on its way out.
     pub exiting: bool,
+    /// Its function has returned while it heeded cancellation, which the C library still does while destructors run.
+    returned_heeding: bool,
     /// Why it has crashed, if it has.
     pub crash: Option<Crash>,
     /// Destructors of thread-local objects, last first.
@@ -109,7 +114,9 @@ impl Slot {
             detached: false,
             cancel_disabled: false,
             cancel_asynchronous: false,
+            cancel_deferred: Vec::new(),
             exiting: false,
+            returned_heeding: false,
             crash: None,
             destructors: Vec::new(),
             mask: 0,
@@ -131,9 +138,10 @@ impl Slot {
         self.registers = [0; 8];
         self.state = State::Free;
         self.stack = self.parked;
-        (self.detached, self.exiting) = (false, false);
+        (self.detached, self.exiting, self.returned_heeding) = (false, false, false);
         self.crash = None;
         (self.cancel_disabled, self.cancel_asynchronous) = (false, false);
+        self.cancel_deferred.clear();
         self.destructors.clear();
         (self.asked, self.random) = ([0; 3], None);
         (self.memory, self.memory_waits, self.outside) = (None, 0, None);
@@ -556,6 +564,9 @@ unsafe extern "C" fn get_attributes(thread: libc::pthread_t, attributes: *mut li
         if error == 0 && is_under_control() {
             // There is a guard page, but the C library does not know: the stack came from outside.
             libc::pthread_attr_setguardsize(attributes, 4096);
+            if slot_of(thread).is_some_and(|slot| engine().slots[slot].detached) {
+                libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED);
+            }
         }
         error
     }
@@ -578,6 +589,8 @@ unsafe extern "C" fn ordain_begin(_slot: *mut Slot) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ordain_return(_slot: *mut Slot) {
     if !handles::in_child() {
+        let e = engine();
+        e.slots[e.current].returned_heeding = !e.slots[e.current].cancel_disabled;
         cancellation::heed(false);
     }
 }
@@ -592,8 +605,12 @@ unsafe extern "C" fn ordain_finish(_slot: *mut Slot) -> ! {
     let e = engine();
     let number = e.current;
     crate::streams::end_thread();
-    crate::destructors::run();
-    engine().slots[number].exiting = true;
+    let destroyed = crate::destructors::run();
+    let e = engine();
+    if destroyed && e.slots[number].returned_heeding && e.arbiter.is_cancelled(e.me()) {
+        unmodelled::note(Unmodelled::CancelledAtEnd);
+    }
+    e.slots[number].exiting = true;
     if number == 0 {
         // Main's thread-local objects are destroyed by the C library when the program exits.
         engine().slots[0].registers[0] = 0;

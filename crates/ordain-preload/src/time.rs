@@ -293,6 +293,7 @@ fn sleep_for(span: u64) -> Result<(), u64> {
         return Err(end.saturating_sub(now()));
     }
     advance(end.saturating_sub(now()));
+    signals::note_passing();
     if engine().arbiter.options().kind_time {
         // The time before it was another one than the time behind it.
         crate::cancellation::look();

@@ -233,6 +233,7 @@ unsafe fn is_ours(number: i64, arguments: &[usize; 6], info: *const libc::siginf
         || matches!(number, libc::SYS_clone | libc::SYS_clone3 | libc::SYS_fork | libc::SYS_vfork)
         || number >= FIRST_ABSENT && system_call(number).0 == Class::Absent
         || files::is_followed(number)
+        || signals::is_followed(number, arguments)
         || files::is_shared(number)
         || engine().mode == Mode::Snapshot && !asks && !system_call(number).0.is_free()
 }

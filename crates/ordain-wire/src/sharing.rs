@@ -30,6 +30,10 @@ pub enum State {
     System,
     /// Keys and keyrings.
     Keys,
+    /// Keys of thread-specific values, which no system call is about either.
+    ValueKeys,
+    /// Dispositions of signals, in a program whose threads cannot send any.
+    Actions,
     /// Functions that are called when the program ends, which the C library keeps and no system call is about.
     Handlers,
 }

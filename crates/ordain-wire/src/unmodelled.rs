@@ -50,11 +50,15 @@ pub enum Unmodelled {
     KernelState,
     /// Loops that give way to others end although nothing has changed that can be seen.
     GivingWay,
+    /// An alarm without a handler would have ended the program.
+    Alarm,
+    /// A thread that is to be cancelled runs destructors.
+    CancelledAtEnd,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -73,6 +77,8 @@ impl Unmodelled {
         Self::Unwatched,
         Self::KernelState,
         Self::GivingWay,
+        Self::Alarm,
+        Self::CancelledAtEnd,
     ];
 
     /// Its bit.
@@ -111,6 +117,10 @@ impl Unmodelled {
             Self::Unseen => "may use files by stdio, which this kernel cannot show (syscall user dispatch, Linux 5.11)",
             Self::Other => {
                 "use calls between threads that Ordain does not follow (splice, tee, vmsplice, sendfile, recvmmsg, sendmmsg)"
+            }
+            Self::Alarm => "sleep for longer than an alarm that nobody handles, which would have ended the program",
+            Self::CancelledAtEnd => {
+                "are cancelled while destructors of their values run, where the C library may still end what they do"
             }
             Self::Atomics => "use atomic instructions on the same memory",
             Self::Unwatched => {

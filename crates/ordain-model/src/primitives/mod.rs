@@ -24,6 +24,7 @@ use crate::state::{DESTROYED, FREED, State, View};
 
 pub(crate) use lock::{DEAD_OWNER, ROBUST};
 pub use outside::Member;
+pub(crate) use outside::is_asked_to_end;
 pub use signal::ONCE as SIGNAL_ONCE;
 
 /// Whether `op` of `thread` gets what it asks for. Operations that never have to wait are always served.

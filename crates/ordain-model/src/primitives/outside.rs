@@ -11,6 +11,11 @@ use crate::state::{State, View};
 
 /// Bit of a cancellation: the thread is to end.
 const CANCEL: u64 = 1;
+/// Whether the word of a cancellation asks its thread to end.
+pub(crate) fn is_asked_to_end(word: u64) -> bool {
+    word & CANCEL != 0
+}
+
 /// Bit of a cancellation: the thread does not heed that it is to end.
 const HEEDLESS: u64 = 2;
 

@@ -46,6 +46,11 @@ fn is_signal(signal: c_int) -> bool {
     (1..COUNT as c_int).contains(&signal)
 }
 
+/// Whether a signal is none of those that the C library has for itself.
+fn is_programs(signal: c_int) -> bool {
+    !matches!(signal, 32 | 33)
+}
+
 fn fail(error: c_int) -> c_int {
     c_result(-error as isize) as c_int
 }
@@ -55,37 +60,31 @@ unsafe fn word(set: *const sigset_t) -> u64 {
     unsafe { (set as *const u64).read() }
 }
 
-/// Notes a disposition.
-fn record(signal: c_int, action: Action) -> c_int {
-    if !is_signal(signal) || matches!(signal, libc::SIGKILL | libc::SIGSTOP) {
-        return fail(EINVAL);
+/// Gives a signal another disposition, if there is one; gives the one that it had.
+pub(super) fn exchange(signal: c_int, new: Option<Action>) -> Result<Action, c_int> {
+    if !is_signal(signal) || new.is_some() && matches!(signal, libc::SIGKILL | libc::SIGSTOP) {
+        return Err(EINVAL);
     }
+    let Some(action) = new else { return Ok(handlers::get_action(signal)) };
     // The C library always has a place to return to, and shows that.
-    handlers::set_action(signal, Action { flags: action.flags | RESTORER, ..action });
+    let was = handlers::set_action(signal, Action { flags: action.flags | RESTORER, ..action });
     faults::place(signal);
-    0
+    Ok(was)
 }
 
 unsafe extern "C" fn set_action(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
-    if !is_signal(signal) {
-        return fail(EINVAL);
-    }
-    let was = signals().actions[signal as usize];
     // SAFETY: the program's arguments; the C library's layout has the mask before the flags.
     unsafe {
-        if !new.is_null() {
-            let new = &*new;
-            let action = Action {
-                handler: new.sa_sigaction,
-                flags: u64::from(new.sa_flags as u32),
-                restorer: 0,
-                mask: word(&new.sa_mask),
-            };
-            let result = record(signal, action);
-            if result != 0 {
-                return result;
-            }
-        }
+        let new = new.as_ref().map(|new| Action {
+            handler: new.sa_sigaction,
+            flags: u64::from(new.sa_flags as u32),
+            restorer: 0,
+            mask: word(&new.sa_mask),
+        });
+        let was = match exchange(signal, new) {
+            Ok(was) if is_programs(signal) => was,
+            _ => return fail(EINVAL),
+        };
         if !old.is_null() {
             core::ptr::write_bytes(old, 0, 1);
             (*old).sa_sigaction = was.handler;
@@ -97,14 +96,19 @@ unsafe extern "C" fn set_action(signal: c_int, new: *const libc::sigaction, old:
 }
 
 fn handle_with(signal: c_int, handler: usize, flags: c_int) -> usize {
-    if !is_signal(signal) {
+    if !is_signal(signal) || !is_programs(signal) {
         set_errno(EINVAL);
         return SIG_ERR;
     }
-    let was = signals().actions[signal as usize].handler;
     let mask = if flags & libc::SA_NODEFER == 0 { bit(signal) } else { 0 };
     let action = Action { handler, flags: u64::from(flags as u32), restorer: 0, mask };
-    if record(signal, action) == 0 { was } else { SIG_ERR }
+    exchange(signal, Some(action)).map_or_else(
+        |error| {
+            set_errno(error);
+            SIG_ERR
+        },
+        |was| was.handler,
+    )
 }
 
 unsafe extern "C" fn set_handler(signal: c_int, handler: usize) -> usize {
@@ -120,9 +124,9 @@ unsafe extern "C" fn set_interrupting(signal: c_int, interrupts: c_int) -> c_int
         return fail(EINVAL);
     }
     let restart = u64::from(libc::SA_RESTART as u32);
-    let mut action = signals().actions[signal as usize];
+    let mut action = handlers::get_action(signal);
     action.flags = if interrupts != 0 { action.flags & !restart } else { action.flags | restart };
-    record(signal, action)
+    exchange(signal, Some(action)).map_or_else(fail, |_| 0)
 }
 
 unsafe fn mask_with(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
@@ -151,7 +155,7 @@ unsafe extern "C" fn change_thread_mask(how: c_int, set: *const sigset_t, old: *
     unsafe { mask_with(how, set, old) }
 }
 
-unsafe extern "C" fn change_mask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
+pub(super) unsafe extern "C" fn change_mask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
     // SAFETY: the program's arguments.
     fail_if(unsafe { mask_with(how, set, old) })
 }
@@ -160,7 +164,7 @@ fn fail_if(error: c_int) -> c_int {
     if error == 0 { 0 } else { fail(error) }
 }
 
-unsafe extern "C" fn get_pending(set: *mut sigset_t) -> c_int {
+pub(super) unsafe extern "C" fn get_pending(set: *mut sigset_t) -> c_int {
     if is_shared() {
         step(Operation::Load { cell: super::object(), order: MemoryOrder::SeqCst });
     }
@@ -206,7 +210,7 @@ unsafe extern "C" fn wait_for_info(set: *const sigset_t, out: *mut libc::siginfo
     unsafe { wait_with(set, out, Wait::Interruptible) }
 }
 
-unsafe extern "C" fn wait_for_some_time(
+pub(super) unsafe extern "C" fn wait_for_some_time(
     set: *const sigset_t,
     out: *mut libc::siginfo_t,
     limit: *const timespec,
@@ -234,13 +238,13 @@ unsafe extern "C" fn wait_for_some_time(
     }
 }
 
-unsafe extern "C" fn suspend_with(mask: *const sigset_t) -> c_int {
+pub(super) unsafe extern "C" fn suspend_with(mask: *const sigset_t) -> c_int {
     // SAFETY: the program's argument.
     suspend(Some(unsafe { word(mask) }));
     fail(EINTR)
 }
 
-extern "C" fn wait_for_handler() -> c_int {
+pub(super) extern "C" fn wait_for_handler() -> c_int {
     suspend(None);
     fail(EINTR)
 }
@@ -285,10 +289,17 @@ unsafe extern "C" fn send_to_group(group: c_int, signal: c_int) -> c_int {
 }
 
 unsafe extern "C" fn queue_to_process(process: c_int, signal: c_int, value: usize) -> c_int {
-    if !is_own(process) {
-        return fail(EPERM);
-    }
-    fail_if(post(signal, To::Process, SI_QUEUE, value))
+    fail_if(queue(process, signal, value))
+}
+
+/// Queues a signal for the process; gives an error.
+pub(super) fn queue(process: c_int, signal: c_int, value: usize) -> c_int {
+    if is_own(process) { post(signal, To::Process, SI_QUEUE, value) } else { EPERM }
+}
+
+/// Queues a signal for the thread with a number; gives an error.
+pub(super) fn queue_to(thread: c_int, signal: c_int, value: usize) -> c_int {
+    slot_with(thread).map_or(ESRCH, |slot| post(signal, To::Thread(slot), SI_QUEUE, value))
 }
 
 unsafe extern "C" fn send_to_self(signal: c_int) -> c_int {
@@ -298,6 +309,7 @@ unsafe extern "C" fn send_to_self(signal: c_int) -> c_int {
 
 unsafe extern "C" fn send_to_thread(thread: libc::pthread_t, signal: c_int) -> c_int {
     match threads::slot_of(thread) {
+        _ if !is_programs(signal) => EINVAL,
         Some(slot) => post(signal, To::Thread(slot), SI_TKILL, 0),
         None => ESRCH,
     }
@@ -305,6 +317,7 @@ unsafe extern "C" fn send_to_thread(thread: libc::pthread_t, signal: c_int) -> c
 
 unsafe extern "C" fn queue_to_thread(thread: libc::pthread_t, signal: c_int, value: usize) -> c_int {
     match threads::slot_of(thread) {
+        _ if !is_programs(signal) => EINVAL,
         Some(slot) => post(signal, To::Thread(slot), SI_QUEUE, value),
         None => ESRCH,
     }
@@ -312,18 +325,20 @@ unsafe extern "C" fn queue_to_thread(thread: libc::pthread_t, signal: c_int, val
 
 /// Sends a signal to the thread with a number, as the system call does; gives an error.
 pub fn send_to(thread: c_int, signal: c_int) -> c_int {
+    slot_with(thread).map_or(ESRCH, |slot| post(signal, To::Thread(slot), SI_TKILL, 0))
+}
+
+/// The slot of the thread with a number.
+fn slot_with(thread: c_int) -> Option<usize> {
     let is_meant = |s: &Slot| s.state == State::Running && handles::of_thread(s.thread) == thread;
-    match engine().slots.iter().position(|s| is_meant(s)) {
-        Some(number) => post(signal, To::Thread(number), SI_TKILL, 0),
-        None => ESRCH,
-    }
+    engine().slots.iter().position(|s| is_meant(s))
 }
 
 unsafe extern "C" fn send_to_number(process: c_int, thread: c_int, signal: c_int) -> c_int {
     fail_if(if is_own(process) { send_to(thread, signal) } else { EPERM })
 }
 
-extern "C" fn set_alarm(seconds: c_uint) -> c_uint {
+pub(super) extern "C" fn set_alarm(seconds: c_uint) -> c_uint {
     arm(u64::from(seconds) * SECOND, 0).0.div_ceil(SECOND) as c_uint
 }
 
@@ -336,7 +351,11 @@ fn timer_value((span, interval): (u64, u64)) -> libc::itimerval {
     libc::itimerval { it_interval: time(interval), it_value: time(span) }
 }
 
-unsafe extern "C" fn set_timer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int {
+pub(super) unsafe extern "C" fn set_timer(
+    which: c_int,
+    new: *const libc::itimerval,
+    old: *mut libc::itimerval,
+) -> c_int {
     if which != libc::ITIMER_REAL {
         engine::refuse(format_args!(
             "the program sets a timer of processor time, which is not the same in every execution"
@@ -353,14 +372,14 @@ unsafe extern "C" fn set_timer(which: c_int, new: *const libc::itimerval, old: *
     0
 }
 
-unsafe extern "C" fn get_timer(which: c_int, out: *mut libc::itimerval) -> c_int {
+pub(super) unsafe extern "C" fn get_timer(which: c_int, out: *mut libc::itimerval) -> c_int {
     let left = if which == libc::ITIMER_REAL { timers::left() } else { (0, 0) };
     // SAFETY: the program wants to know.
     unsafe { *out = timer_value(left) };
     0
 }
 
-unsafe extern "C" fn set_stack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
+pub(super) unsafe extern "C" fn set_stack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
     let e = engine();
     let slot = &mut e.slots[e.current];
     let (base, size) = slot.alternate;

@@ -3,12 +3,15 @@
 use super::{
     Action, MaskedCall, Signal, act_by_default, bit, is_listening, set_mask, signals, tell_left, tell_mask, unblockable,
 };
+use crate::dispatch;
 use crate::engine::{engine, step};
+use crate::files;
 use crate::sys::call;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use libc::{SIG_DFL, SIG_IGN};
-use ordain_model::{Operation, Outcome};
+use ordain_model::{MemoryOrder, Operation, Outcome};
+use ordain_wire::State;
 
 unsafe extern "C" {
     fn ordain_handle(handler: usize, signal: c_int, info: *mut c_void, context: *mut c_void, stack: usize);
@@ -22,8 +25,8 @@ struct Frame {
     mask: u64,
 }
 
-/// Runs the handlers of signals that have come for the running thread, in the step that found them. As in the kernel, the signal with
-/// the lowest number is taken first, and the handler of one that is taken later runs before, unless it is blocked meanwhile.
+/// Runs the handlers of signals that have come for the running thread, in the step that found them. As in the kernel, the handler of a
+/// signal that is taken later runs before, unless it is blocked meanwhile.
 pub fn take() {
     let registers = engine().slots[engine().current].registers;
     let mut frames: Vec<Frame> = Vec::new();
@@ -35,12 +38,8 @@ pub fn take() {
     loop {
         let e = engine();
         let slot = &mut e.slots[e.current];
-        let ready = super::set_of(&slot.come) & !slot.mask;
-        if ready == 0 {
-            break;
-        }
-        let number = ready.trailing_zeros() as c_int + 1;
-        let Some(signal) = super::remove(&mut slot.come, number) else { break };
+        let Some(signal) = super::take_next(&mut slot.come, slot.mask) else { break };
+        let number = signal.number;
         let action = signals().actions[number as usize];
         match action.handler {
             SIG_IGN => {}
@@ -48,7 +47,10 @@ pub fn take() {
             _ => {
                 frames.push(Frame { signal, action, mask: slot.mask });
                 enter(signal.number, action);
-                masked.note(bit(number));
+                if let Some(outside) = masked.note(bit(number)) {
+                    // Whichever handler begins first returns to the mask outside of the call.
+                    frames[0].mask = outside;
+                }
                 ran = Some(ran.unwrap_or(true) && action.has(libc::SA_RESTART));
             }
         }
@@ -61,8 +63,8 @@ pub fn take() {
         act_by_default(number);
     }
     while let Some(frame) = frames.pop() {
-        run(&frame);
-        set_mask(frame.mask);
+        let mask = run(&frame);
+        set_mask(mask);
     }
     let e = engine();
     e.slots[e.current].registers = registers;
@@ -70,26 +72,40 @@ pub fn take() {
     signals().ran = ran;
 }
 
-/// Gives a signal another disposition.
-pub(super) fn set_action(number: c_int, action: Action) {
-    let was = signals().actions[number as usize];
-    signals().actions[number as usize] = action;
-    let ignored = super::ignored();
-    let Some(object) = signals().object else { return };
-    if super::is_shared() {
-        // Not before its turn has come: others may still take signals as before.
-        signals().actions[number as usize] = was;
-        step(Operation::SetActions { signals: object, ignored });
-        signals().actions[number as usize] = action;
-    } else {
-        engine().tell_part(object, 1, ignored);
+/// The disposition of a signal.
+pub(super) fn get_action(number: c_int) -> Action {
+    match signals().object {
+        Some(cell) if super::is_shared() => _ = step(Operation::Load { cell, order: MemoryOrder::SeqCst }),
+        Some(_) => {}
+        None => files::order_state(State::Actions, false),
     }
+    signals().actions[number as usize]
+}
+
+/// Gives a signal another disposition; gives the one that it had.
+pub(super) fn set_action(number: c_int, action: Action) -> Action {
+    let place = number as usize;
+    let Some(object) = signals().object else {
+        files::order_state(State::Actions, true);
+        return core::mem::replace(&mut signals().actions[place], action);
+    };
+    if super::is_shared() {
+        let was = core::mem::replace(&mut signals().actions[place], action);
+        let ignored = super::ignored();
+        // Not before its turn has come: others may still take signals as before, and change other dispositions.
+        signals().actions[place] = was;
+        step(Operation::SetActions { signals: object, ignored });
+    }
+    let was = core::mem::replace(&mut signals().actions[place], action);
+    let ignored = super::ignored();
+    engine().tell_part(object, 1, ignored);
     if super::is_ignored(number) {
         // What is pending is forgotten.
         signals().pending.retain(|s| s.number != number);
         engine().slots.iter_mut().for_each(|slot| slot.come.retain(|s| s.number != number));
     }
     super::timers::look_again();
+    was
 }
 
 /// What the kernel does when a handler is about to run.
@@ -120,8 +136,8 @@ pub fn breaks(restarts: bool) -> bool {
         && (e.slots[e.current].masked.is_broken_off() || step(Operation::Choose { count: 2 }) == Outcome(0))
 }
 
-/// Runs a handler on the running thread's stack, or on its alternate one.
-fn run(frame: &Frame) {
+/// Runs a handler on the running thread's stack, or on its alternate one. Gives the mask that its return puts back, which it may change.
+fn run(frame: &Frame) -> u64 {
     let e = engine();
     let slot = &mut e.slots[e.current];
     let registers = slot.registers;
@@ -129,22 +145,25 @@ fn run(frame: &Frame) {
     let depth = slot.handlers.len();
     let stack = alternate(&frame.action, registers[1]);
     // SAFETY: plain structures, as far as they are known here, and the program's handler.
-    unsafe {
+    let mask = unsafe {
         let mut info: [u64; 16] = [0; 16];
         fill(info.as_mut_ptr().cast(), &frame.signal);
         let mut context: libc::ucontext_t = core::mem::zeroed();
         for (to, from) in [(libc::REG_RIP, 0), (libc::REG_RSP, 1), (libc::REG_RBP, 2), (libc::REG_RBX, 3)] {
             context.uc_mcontext.gregs[to as usize] = registers[from] as i64;
         }
-        (&raw mut context.uc_sigmask).cast::<u64>().write(frame.mask);
+        let mask = (&raw mut context.uc_sigmask).cast::<u64>();
+        mask.write(frame.mask);
         let number = frame.signal.number;
         let (info, context) = (info.as_mut_ptr().cast(), (&raw mut context).cast());
         ordain_handle(frame.action.handler, number, info, context, stack);
-    }
+        mask.read_volatile()
+    };
     let e = engine();
     let slot = &mut e.slots[e.current];
     slot.handlers.truncate(depth - 1);
     slot.registers = registers;
+    mask
 }
 
 /// Runs a handler in place of the kernel, with what the kernel has told.
@@ -184,7 +203,8 @@ pub(super) fn leave(restores: bool) {
     let slot = &mut e.slots[e.current];
     let first = slot.handlers.first().copied();
     slot.handlers.clear();
-    if let Some(mask) = first.filter(|_| restores) {
+    // Where the kernel shows what the C library does by itself, the jump puts back the mask that was saved.
+    if let Some(mask) = first.filter(|_| restores && !dispatch::is_on()) {
         set_mask(mask);
     }
 }

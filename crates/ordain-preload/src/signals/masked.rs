@@ -25,15 +25,24 @@ pub struct MaskedCall {
     unblocked: u64,
     /// Whether a handler of one of them has run.
     broken_off: bool,
+    /// The mask outside of it, which the first handler that ends it puts back.
+    outside: u64,
 }
 
 impl MaskedCall {
     /// No such call.
-    pub const NONE: Self = Self { unblocked: 0, broken_off: false };
+    pub const NONE: Self = Self { unblocked: 0, broken_off: false, outside: 0 };
 
-    /// Handlers of these signals are about to run.
-    pub(super) fn note(&mut self, signals: u64) {
-        self.broken_off |= self.unblocked & signals != 0;
+    /// A call that any handler ends (`sigsuspend`), with the mask outside of it.
+    pub(super) const fn suspended(outside: u64) -> Self {
+        Self { unblocked: u64::MAX, broken_off: false, outside }
+    }
+
+    /// Handlers of these signals are about to run. Gives the mask that they put back if that ends the call.
+    pub(super) fn note(&mut self, signals: u64) -> Option<u64> {
+        let ends = self.unblocked & signals != 0;
+        self.broken_off |= ends;
+        ends.then_some(self.outside)
     }
 
     /// Whether it ends because a handler has run that could not run before.
@@ -77,7 +86,7 @@ pub fn with_mask(
         let known = is_listening() || set_of(&engine().slots[engine().current].come) & unblocked == 0;
         if known {
             change_mask(mask);
-            engine().slots[engine().current].masked = MaskedCall { unblocked, broken_off: false };
+            engine().slots[engine().current].masked = MaskedCall { unblocked, broken_off: false, outside: old };
             let answer = wait(timeout);
             change_mask(old);
             engine().slots[engine().current].masked = MaskedCall::NONE;

@@ -11,6 +11,7 @@ mod faults;
 mod handlers;
 pub mod imports;
 mod masked;
+mod raw;
 mod timers;
 
 pub use calls::{SI_QUEUE, SI_USER, raw_kill, send_to};
@@ -18,7 +19,8 @@ pub use child::{are_passed_on, child_ended, expect_child, note_sent, send_from_c
 pub use faults::{abort, take_fault};
 pub use handlers::{breaks, has_broken, take};
 pub use masked::{MaskedCall, PUT_OFF, put_off, with_mask};
-pub use timers::{interrupts_sleep, is_armed, is_late};
+pub use raw::{is_followed, system_call};
+pub use timers::{interrupts_sleep, is_armed, is_late, note_passing};
 
 use crate::engine::{self, engine, step};
 use crate::handles::VIRTUAL_PROCESS;
@@ -152,6 +154,14 @@ fn add(list: &mut Vec<Signal>, signal: Signal) {
     if signal.number >= FIRST_QUEUED || list.iter().all(|s| s.number != signal.number) {
         list.push(signal);
     }
+}
+
+/// The next signal that a mask lets through: as in the kernel, those for the thread come before those for the process, and of these the one
+/// with the lowest number.
+fn take_next(list: &mut Vec<Signal>, mask: u64) -> Option<Signal> {
+    let ready = list.iter().enumerate().filter(|(_, s)| mask & bit(s.number) == 0);
+    let (place, _) = ready.min_by_key(|(place, s)| (s.shared, s.number, *place))?;
+    Some(list.remove(place))
 }
 
 /// Takes the first signal of a number.
@@ -357,7 +367,8 @@ fn send_if(signal: Signal, to: To, holds: impl FnOnce() -> bool) -> bool {
     let Some(signals_object) = signals().object else {
         if to != To::Thread(me) && engine().arbiter.alive().len() > 1 {
             engine::refuse(format_args!(
-                "a library that was loaded while the program ran sends signals, which is known too late; link the program with it"
+                "it sends signals by system calls of its own, or by a library that was loaded while it ran, which is known too late; \
+                 link the program with pthread_kill, or with the library"
             ));
         }
         if holds() && !(is_ignored(signal.number) && engine().slots[me].mask & bit(signal.number) == 0) {
@@ -465,6 +476,7 @@ fn suspend(mask: Option<u64>) {
     let signals = object();
     if let Some(mask) = mask {
         change_mask(mask);
+        engine().slots[engine().current].masked = MaskedCall::suspended(old);
     }
     loop {
         if !is_listening() {
@@ -486,6 +498,7 @@ fn suspend(mask: Option<u64>) {
         }
     }
     if mask.is_some() {
+        engine().slots[engine().current].masked = MaskedCall::NONE;
         set_mask(old);
     }
 }

@@ -5,6 +5,7 @@ use super::{Signal, To, bit, calls::SI_KERNEL, send_if, signals};
 use crate::engine::{self, engine, step};
 use crate::threads::{self, Slot, State};
 use crate::time;
+use crate::unmodelled::{self, Unmodelled};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use ordain_model::{MemoryOrder, Operation, Outcome, Wait};
@@ -90,15 +91,25 @@ pub fn interrupts_sleep(end: u64) -> bool {
         if !rings_here_before(end) {
             return false;
         }
+        let set = signals().timer.set;
         let wait = Operation::TakeSignal { signals: super::object(), set: 0, wait: Wait::Interruptible };
         if engine::step_now(wait) == Outcome::CANCELLED {
             crate::cancellation::act();
         }
         super::take();
-        // It may have come just before the sleep, which then begins.
-        if super::signals_ran() && super::breaks(false) {
+        // It may have come just before the sleep, which then begins; not if time passes only while everybody waits.
+        let rang = signals().timer.set != set && engine().arbiter.options().kind_time;
+        if super::signals_ran() && (rang || super::breaks(false)) {
             return true;
         }
+    }
+}
+
+/// Time has passed for the running thread. An alarm that would end the program is put off, since it may ring at any time; but one whose time
+/// is over would have ended it for certain.
+pub fn note_passing() {
+    if signals().timer.set.is_some_and(|(when, _)| when <= time::now()) && would_end() {
+        unmodelled::note(Unmodelled::Alarm);
     }
 }
 
