@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// How many ordering constraints the strategy pct looks for
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = options::at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = options::pct_depth)]
     pct_depth: usize,
 
     /// Stop after that many executions

@@ -47,8 +47,8 @@ impl Exports {
         outcome: Result<Outcome, Problem>,
     ) -> Result<Outcome, Problem> {
         match self.write_all(runs, unchecked) {
-            Ok(()) => outcome,
-            Err(Problem::OutputClosed) => Err(Problem::OutputClosed),
+            // Whoever read standard output has seen enough.
+            Ok(()) | Err(Problem::OutputClosed) => outcome,
             Err(problem) => {
                 problem::tell(problem);
                 if matches!(outcome, Ok(Outcome::Finding)) { outcome } else { Err(Problem::Told) }

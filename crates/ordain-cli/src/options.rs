@@ -41,6 +41,11 @@ pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
+/// How many ordering constraints PCT looks for: no bug needs more than a few.
+pub(crate) fn pct_depth(text: &str) -> Result<usize, String> {
+    at_least_one(text).and_then(|_| at_most::<1000>(text))
+}
+
 /// A number that is not larger than sense.
 pub(crate) fn at_most<const MOST: usize>(text: &str) -> Result<usize, String> {
     match text.parse() {

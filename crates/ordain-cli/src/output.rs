@@ -14,12 +14,13 @@ pub(crate) fn write(body: impl FnOnce(&mut BufWriter<StdoutLock<'static>>) -> io
     })
 }
 
-/// Writes an object for machines to standard output.
+/// Writes an object for machines to standard output. A reader that has gone away changes nothing about the result, nor about the exit status.
 pub(crate) fn write_json(object: &impl Serialize) -> Result<(), Problem> {
-    write(|out| {
+    let written = write(|out| {
         serde_json::to_writer_pretty(&mut *out, object)?;
         writeln!(out)
-    })
+    });
+    if matches!(written, Err(Problem::OutputClosed)) { Ok(()) } else { written }
 }
 
 /// Writes text for people to standard error. Where that cannot be written, nobody can be told.

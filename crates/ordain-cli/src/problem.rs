@@ -371,5 +371,5 @@ pub(crate) fn install_handler() {
 /// Prints a problem for the person at the terminal.
 #[allow(clippy::print_stderr)]
 pub(crate) fn tell(problem: Problem) {
-    eprint!("{:?}", Report::new(problem));
+    crate::output::tell(&format!("{:?}", Report::new(problem)));
 }

@@ -35,5 +35,5 @@ mod wakeup;
 
 pub use fingerprint::{Class, Fingerprint, class_of, key_of};
 pub use plan::{Lowest, Pick, Plan, Planned, Policy, Portable, Target, prefix_of};
-pub use search::{Coverage, Strategy, Summary, search};
+pub use search::{Coverage, Stop, Strategy, Summary, search};
 pub use shrink::{Preemptions, Shrunk, shrink};

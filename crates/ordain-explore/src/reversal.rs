@@ -15,6 +15,7 @@
 //! Every sequence that comes out is executable. A search that inserts only sequences that are not covered stays optimal
 //! however many it is given, so completeness is all that has to be argued; the oracle tests check both.
 
+use crate::search::Stop;
 use crate::trace::Trace;
 use crate::wakeup::Items;
 use alloc::vec::Vec;
@@ -136,6 +137,9 @@ pub(crate) struct Reversals {
     least: Vec<u32>,
     /// How many events count; see [`Reversals::each`].
     horizon: usize,
+    /// Says when to break off, and whether that has happened.
+    stop: Stop,
+    broken_off: bool,
 }
 
 impl Reversals {
@@ -152,6 +156,7 @@ impl Reversals {
         found: &mut dyn FnMut(usize, &Sequence<'_>),
     ) {
         let len = trace.len();
+        self.broken_off = false;
         self.horizon = horizon.min(len);
         self.shares = execution.steps.iter().any(|s| gives_up(&s.op));
         self.member.resize(len, false);
@@ -166,6 +171,10 @@ impl Reversals {
         let oldest = self.least.iter().copied().min().unwrap_or(0) as usize;
         let start = oldest.min(new);
         for event in start..len {
+            self.broken_off |= self.stop.is_over();
+            if self.broken_off {
+                return;
+            }
             if trace.parent(event).is_some_and(|parent| parent >= horizon) {
                 continue;
             }
@@ -194,6 +203,10 @@ impl Reversals {
         let ends = |last: &usize| execution.lost || execution.steps[*last].op.ends_program();
         let ended = len.checked_sub(1).filter(ends).map(|last| last as u32);
         for pending in &execution.pending {
+            self.broken_off |= self.stop.is_over();
+            if self.broken_off {
+                return;
+            }
             if pending.held && ended.is_none() {
                 // It was let go before, again and again, and those steps are moved.
                 continue;
@@ -221,6 +234,21 @@ impl Reversals {
                 }
             }
         }
+    }
+
+    /// Breaks off when this says so.
+    pub(crate) fn stop_when(&mut self, stop: Stop) {
+        self.stop = stop;
+    }
+
+    /// Whether it was broken off.
+    pub(crate) fn is_broken_off(&self) -> bool {
+        self.broken_off
+    }
+
+    /// Forgets everything but when to break off.
+    pub(crate) fn renewed(&mut self) -> Self {
+        Self { stop: core::mem::take(&mut self.stop), ..Self::default() }
     }
 
     /// Whether the sequence of a race may differ from what it was when both events were new.

@@ -3,6 +3,7 @@
 use crate::estimate::Path;
 use crate::frontier::Divisible;
 use crate::plan::{Plan, Target};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use ordain_model::{End, Execution, Transition};
@@ -42,6 +43,23 @@ pub trait Strategy {
     }
     /// Forgets what it has explored and begins again.
     fn restart(&mut self);
+    /// Breaks learning off when `stop` says so, however long an execution is. What was learned is incomplete then, so whoever searches ends.
+    fn stop_when(&mut self, _stop: Stop) {}
+}
+
+/// Says when something that takes long is to be broken off.
+#[derive(Clone, Default)]
+pub struct Stop(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
+
+impl Stop {
+    /// As soon as this is so.
+    pub fn when(is_over: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(is_over)))
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.as_ref().is_some_and(|is_over| is_over())
+    }
 }
 
 /// What a search has done.

@@ -105,6 +105,8 @@ impl Process {
         control.debugged.store(debugged.into(), Relaxed);
         control.status.store(Status::NONE, Relaxed);
         control.hang.store(0, Relaxed);
+        // Nobody hears anything before main.
+        control.carrier.store(0, Relaxed);
         control.turn.store(Turn::RUNTIME, SeqCst);
         let image = anonymous_file("ordain-preload", IMAGE)?;
         let input = anonymous_file("input", &launch.input)?;

@@ -7,10 +7,18 @@ use std::io;
 /// How many files a process may have open that runs a program: the program finds two of them by these numbers.
 const FILES: u64 = (if SHARED_FD > IMAGE_FD { SHARED_FD } else { IMAGE_FD }) as u64 + 1;
 
+/// How large the stack of a program must be: the runtime has a part of it.
+const STACK: u64 = 1 << 20;
+
 /// Which limit keeps programs from being started whatever they are, if one does.
 pub(crate) fn too_small() -> Option<String> {
-    let files = getrlimit(Resource::Nofile).current?;
-    (files < FILES).then(|| format!("a process may have {files} files open, and {FILES} are needed: see ulimit -n"))
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    if files < FILES {
+        return Some(format!("a process may have {files} files open, and {FILES} are needed: see ulimit -n"));
+    }
+    let stack = getrlimit(Resource::Stack).current.unwrap_or(u64::MAX);
+    (stack < STACK)
+        .then(|| format!("a stack may have {} KiB, and {} are needed: see ulimit -s", stack >> 10, STACK >> 10))
 }
 
 /// Which limit an error is about, if it is about one.

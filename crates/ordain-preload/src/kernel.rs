@@ -91,6 +91,14 @@ pub fn leave_for_lock() {
 /// A system call that the program makes, or the C library for it, and that nobody models.
 pub unsafe fn make(number: i64, arguments: [usize; 6]) -> isize {
     files::order_call(number, arguments);
+    let filters = match number {
+        libc::SYS_seccomp => arguments[0] as u32 <= libc::SECCOMP_SET_MODE_FILTER,
+        libc::SYS_prctl => arguments[0] as c_int == libc::PR_SET_SECCOMP,
+        _ => false,
+    };
+    if filters {
+        refuse_filter();
+    }
     if let Some(result) = attributes::answer(number, arguments) {
         return result;
     }
@@ -147,6 +155,13 @@ fn look(number: i64, [a, b, c, d, e, _]: [usize; 6], name: &str) {
         libc::SYS_prctl if attributes::is_harmless(a as c_int) => {}
         _ => leave("changes its process", name),
     }
+}
+
+/// A filter of the program's own would hold for the runtime too.
+fn refuse_filter() -> ! {
+    engine::refuse(format_args!(
+        "the program restricts its own system calls (seccomp), which would restrict those of Ordain in it; check it without that"
+    ))
 }
 
 /// Whether a request of `arch_prctl` changes nothing: the bases of two segments, whether `cpuid` is allowed, features.

@@ -171,6 +171,11 @@ unsafe extern "C" {
 unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *mut c_char) -> c_int {
     // SAFETY: set when the process began.
     let Some(main) = (unsafe { MAIN }) else { sys::exit_group(102) };
+    // SAFETY: asks for a number.
+    if control().process.load(Relaxed) as isize != unsafe { call!(sys::SYS_getpid) } {
+        // A constructor has made a child that goes on in place of the program. Nobody would ever give it a turn.
+        sys::exit_group(0);
+    }
     real::look_up();
     real::load(c"libgcc_s.so.1");
     // SAFETY: the shared memory was mapped when the process began.

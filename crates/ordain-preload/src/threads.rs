@@ -16,7 +16,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::Acquire;
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT};
 use ordain_model::{ObjectId, Operation, Outcome, ThreadId, Wait};
 use ordain_wire::Mode;
@@ -282,6 +282,8 @@ pub fn new_donor() -> bool {
     }
     find_links(&e.slots, &slot);
     e.slots.push(slot);
+    // Many take long, before the program can show that it goes on.
+    engine::control().heartbeat.fetch_add(1, Relaxed);
     true
 }
 

@@ -3,7 +3,7 @@
 use super::Path;
 use super::trace::{Event, Recorder};
 use crate::plan::Plan;
-use crate::search::{Coverage, Strategy};
+use crate::search::{Coverage, Stop, Strategy};
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -109,6 +109,10 @@ impl Strategy for Traced {
 
     fn scheduled(&self, depth: usize, out: &mut Vec<Transition>) {
         self.strategy.scheduled(depth, out);
+    }
+
+    fn stop_when(&mut self, stop: Stop) {
+        self.strategy.stop_when(stop);
     }
 
     fn restart(&mut self) {

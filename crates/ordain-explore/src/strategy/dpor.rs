@@ -10,7 +10,7 @@ use super::source::is_initial;
 use crate::estimate::Path;
 use crate::plan::{Plan, Planned};
 use crate::reversal::{Reversals, Sequence, Which};
-use crate::search::{Coverage, Strategy};
+use crate::search::{Coverage, Stop, Strategy};
 use crate::trace::Trace;
 use crate::wakeup::{Items, Sleeper};
 use alloc::vec::Vec;
@@ -102,7 +102,9 @@ impl Backtrack {
         self.reversals.each(execution, trace, self.kept, horizon, which, &mut |at, sequence| {
             add(&mut nodes[at], sequence, trace);
         });
-        self.backtrack(execution);
+        if !self.reversals.is_broken_off() {
+            self.backtrack(execution);
+        }
     }
 
     fn backtrack(&mut self, execution: &Execution) {
@@ -167,7 +169,12 @@ impl Strategy for Dpor {
     }
 
     fn restart(&mut self) {
-        *self = Self::default();
+        let reversals = self.0.reversals.renewed();
+        *self = Self(Backtrack { reversals, ..Backtrack::default() });
+    }
+
+    fn stop_when(&mut self, stop: Stop) {
+        self.0.reversals.stop_when(stop);
     }
 
     fn coverage(&self) -> Coverage {

@@ -11,7 +11,7 @@ use crate::frontier::Line;
 use crate::frontier::{Divisible, Explored, Fragment};
 use crate::plan::{Lowest, Plan};
 use crate::reversal::{Sequence, Which};
-use crate::search::{Coverage, Strategy};
+use crate::search::{Coverage, Stop, Strategy};
 use crate::trace::Trace;
 use crate::wakeup::{Head, Items, Sleeper, Trees, is_covered};
 use alloc::vec::Vec;
@@ -88,7 +88,11 @@ impl Strategy for Optimal {
     }
 
     fn restart(&mut self) {
-        *self = Self::default();
+        self.0.restart();
+    }
+
+    fn stop_when(&mut self, stop: Stop) {
+        self.0.stop_when(stop);
     }
 
     fn coverage(&self) -> Coverage {

@@ -9,7 +9,7 @@ use crate::estimate::Path;
 use crate::frontier::Line;
 use crate::frontier::{Divisible, Explored, Fragment};
 use crate::plan::Plan;
-use crate::search::{Coverage, Strategy};
+use crate::search::{Coverage, Stop, Strategy};
 use alloc::vec::Vec;
 use ordain_model::{Execution, Transition};
 
@@ -81,6 +81,10 @@ impl Strategy for Portfolio {
         self.optimal.restart();
         self.samplers.begin_round();
         self.turn = 0;
+    }
+
+    fn stop_when(&mut self, stop: Stop) {
+        self.optimal.stop_when(stop);
     }
 
     fn coverage(&self) -> Coverage {

@@ -12,6 +12,7 @@ use crate::frontier::{Explored, Found, Fragment, Item, Part, Twig};
 use crate::hash::Spread;
 use crate::plan::{Plan, Planned, Policy};
 use crate::reversal::{Reversals, Sequence, Which};
+use crate::search::Stop;
 use crate::trace::Trace;
 use crate::wakeup::{Head, Items, NO_TREE, Sleeper, Trees};
 use alloc::vec::Vec;
@@ -356,7 +357,20 @@ impl<M: Method> Reducing<M> {
                 share.see_others(at, &mut node.others);
             }
         });
-        self.backtrack(execution);
+        if !self.reversals.is_broken_off() {
+            self.backtrack(execution);
+        }
+    }
+
+    /// Breaks learning off when this says so.
+    pub(super) fn stop_when(&mut self, stop: Stop) {
+        self.reversals.stop_when(stop);
+    }
+
+    /// Forgets what was explored.
+    pub(super) fn restart(&mut self) {
+        let reversals = self.reversals.renewed();
+        *self = Self { reversals, ..Self::default() };
     }
 
     pub(super) fn path(&self) -> Option<Path<'_>> {

@@ -131,7 +131,7 @@ impl Run<'_> {
         let refuse = |reason: &str| Problem::Resume { path: path.clone(), reason: reason.into() };
         if !self.is_keepable() {
             return Err(refuse(
-                "only a search with the strategy optimal, source or portfolio, without bounds, can be resumed",
+                "only a search with the strategy optimal, source or portfolio, without bounds, in snapshot or fork mode, can be resumed",
             ));
         }
         let body = checkpoint::read(&directory, FILE, &self.check.identity()).map_err(|reason| refuse(&reason))?;

@@ -14,7 +14,7 @@ use ordain_explore::crossing::{Crossing, crossings};
 use ordain_explore::estimate::{Effort, Foresight, TraceFile};
 use ordain_explore::frontier::{Division, Labour};
 use ordain_explore::strategy::{Bound, Bounded, Kind as StrategyKind};
-use ordain_explore::{Coverage, Lowest, Plan, Planned, Strategy, Summary, Target, key_of, prefix_of, search};
+use ordain_explore::{Coverage, Lowest, Plan, Planned, Stop, Strategy, Summary, Target, key_of, prefix_of, search};
 use ordain_model::End;
 use ordain_report::{Estimate, Sample, Samples, store};
 use ordain_wire::{Mode, Unmodelled};
@@ -551,6 +551,8 @@ impl<'a> Run<'a> {
         let used = processor_time();
         let exhaustive = self.is_exhaustive() && !self.check.compare_output;
         let noting = !self.kind.samples();
+        let limit = self.limit.clone();
+        strategy.stop_when(Stop::when(move || limit.is_over()));
         loop {
             let (check, limit, discarded) = (self.check, &self.limit, self.discarded);
             let known = (&self.noticed, &self.unconfirmed_places);
