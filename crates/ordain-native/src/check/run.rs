@@ -282,8 +282,14 @@ impl<'a> Run<'a> {
     fn explore(&mut self, resume: bool) -> Result<Explored, Problem> {
         let begin = Instant::now();
         let kept = if resume { Some(self.resume()?) } else { None };
+        let before = kept.as_ref().map_or(Duration::ZERO, |kept| kept.elapsed);
+        let finished = kept.as_ref().filter(|kept| kept.controller.is_finished()).map(|kept| kept.controller.total());
         let divided = self.workers_now() > 1 || kept.as_ref().is_some_and(|kept| !kept.controller.is_whole());
         let explored = match () {
+            () if finished.is_some() => {
+                self.observer.resumed(finished.map_or(0, |total| total.executions));
+                finished.map(|total| (total, Some(Coverage::Everything), None))
+            }
             () if self.waits_for_memory().is_some() => Some((Summary::default(), None, self.waits_for_memory())),
             () if self.is_keepable() && divided => self.search_divided(kept)?,
             () if self.is_shared() => self.sample()?,
@@ -300,13 +306,16 @@ impl<'a> Run<'a> {
         let departed = match departed {
             Some(departed) => departed,
             None if self.is_to_be_cross_checked(&summary, coverage) => {
-                match self.cross_check(begin.elapsed(), &summary)? {
-                    CrossCheck::Held => match self.watch(&summary)? {
-                        CrossCheck::Held => return Ok((summary, coverage, None)),
-                        CrossCheck::Unfinished => return Ok((summary, None, None)),
-                        CrossCheck::Retracted(why) => why,
-                    },
-                    CrossCheck::Unfinished => return Ok((summary, None, None)),
+                let checked = match self.cross_check(begin.elapsed(), &summary)? {
+                    CrossCheck::Held => self.watch(&summary)?,
+                    other => other,
+                };
+                match checked {
+                    CrossCheck::Held => return Ok((summary, coverage, None)),
+                    CrossCheck::Unfinished => {
+                        self.keep_finished(&summary, before);
+                        return Ok((summary, None, None));
+                    }
                     CrossCheck::Retracted(why) => why,
                 }
             }

@@ -5,7 +5,7 @@ use super::checkpoint::Checkpoint;
 use super::run::{Explored, Run};
 use crate::target::{Allowance, Wanted};
 use ordain_explore::frontier::{self, Controller, Order, Rule};
-use ordain_explore::{Coverage, Summary, Target as _};
+use ordain_explore::{Summary, Target as _};
 use ordain_report::checkpoint::Rhythm;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,9 +32,6 @@ impl Run<'_> {
             controller.take_over();
             (keeping.before, keeping.total) = (elapsed, controller.total());
             self.observer.resumed(keeping.total.executions);
-            if controller.is_finished() {
-                return Ok(Some((keeping.total, Some(Coverage::Everything), None)));
-            }
             if !self.findings.is_empty() && !self.check.keep_going {
                 return Ok(Some((keeping.total, None, None)));
             }
@@ -45,6 +42,15 @@ impl Run<'_> {
             self.native.begin_with(None);
         }
         Ok(explored)
+    }
+
+    /// Keeps that everything was explored and only the cross-check is left.
+    pub(super) fn keep_finished(&mut self, summary: &Summary, before: Duration) {
+        let Some(rule) = self.kind().rule().filter(|_| self.is_keepable()) else { return };
+        let explored = frontier::Explored { finished: 1, loops: self.native.loops().to_vec(), ..Default::default() };
+        if let Some(controller) = Controller::undivided(rule, explored, self.native.names(), *summary) {
+            self.resumable = self.keep_search(&controller, before);
+        }
     }
 
     /// Keeps what is left after some executions; `false` if that is not possible.
