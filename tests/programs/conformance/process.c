@@ -4,7 +4,7 @@
 // outside of children; aio_read, aio_write, aio_fsync, aio_read64, aio_write64, aio_fsync64, lio_listio, lio_listio64,
 // getaddrinfo_a, mq_notify. Not called, because they end the program: exit, _exit, _Exit and quick_exit of the program itself,
 // __assert_fail, __assert, __assert_perror_fail, daemon. Not called, because they need rights or a terminal:
-// setgroups, initgroups, forkpty. Called by other functions: __register_atfork, __cxa_atexit, __cxa_finalize. Not in every C library:
+// setgroups, initgroups, forkpty. Called by other functions: __register_atfork, __cxa_atexit, __cxa_finalize, __cxa_at_quick_exit. Not in every C library:
 // pidfd_spawn, pidfd_spawnp.
 #define _GNU_SOURCE
 #include "conformance.h"
@@ -37,6 +37,9 @@ static pid_t child(int status) {
     return process;
 }
 
+static void at_end(int status, void *argument) { (void)status, (void)argument; }
+static void at_quick_end(void) {}
+
 int main(int argc, char **argv) {
     HOLDS(getpid() > 0 && getppid() >= 0 && gettid() == getpid());
     // A leader outside the process namespace is shown as 0, which is an answer as well.
@@ -57,6 +60,23 @@ int main(int argc, char **argv) {
     SHOW(mq_open("/ordain-is-not-there", O_RDONLY));
     SHOW(shm_open("/ordain-is-not-there", O_RDONLY, 0));
     SHOW(shm_open("/none/of/these", O_CREAT | O_RDWR, 0600));
+    struct mq_attr attributes = {.mq_maxmsg = 1, .mq_msgsize = 4};
+    mqd_t queue = mq_open("/ordain-conformance", O_CREAT | O_RDWR | O_NONBLOCK, 0600, &attributes);
+    HOLDS(queue >= 0 && mq_unlink("/ordain-conformance") == 0);
+    char message[4];
+    SHOW(mq_receive(queue, message, sizeof message, NULL));
+    SHOW(mq_receive(queue, message, 1, NULL));
+    SHOW(mq_send(queue, "abcd", 4, 1));
+    SHOW(mq_send(queue, "abcd", 4, 1));
+    SHOW(mq_send(queue, "abcde", 5, 1));
+    SHOW(mq_timedsend(queue, "abcd", 4, 1, &past));
+    SHOW(mq_timedreceive(queue, message, sizeof message, NULL, &past));
+    SHOW(mq_timedreceive(queue, message, sizeof message, NULL, &past));
+    SHOW(mq_timedreceive(-1, message, sizeof message, NULL, &past));
+    SHOW(mq_close(queue));
+    SHOW(mq_close(queue));
+    SHOW(on_exit(at_end, NULL));
+    SHOW(at_quick_exit(at_quick_end));
     int messages = msgget(IPC_PRIVATE, IPC_CREAT | 0600);
     HOLDS(messages >= 0 && msgctl(messages, IPC_RMID, NULL) == 0);
     int status;

@@ -261,7 +261,37 @@ static void masks_of_threads(void) {
     pthread_attr_destroy(&attributes);
 }
 
+// What the C library does by system calls of its own.
+static void old_functions(void) {
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    sigset_t mask;
+    SHOW(sighold(SIGUSR1));
+    SHOW(pthread_sigmask(SIG_BLOCK, NULL, &mask));
+    SHOW(sigismember(&mask, SIGUSR1));
+    HOLDS(sigset(SIGUSR1, SIG_IGN) == SIG_HOLD);
+    SHOW(pthread_sigmask(SIG_BLOCK, NULL, &mask));
+    SHOW(sigismember(&mask, SIGUSR1));
+    HOLDS(sigset(SIGUSR1, SIG_DFL) == SIG_IGN);
+    SHOW(sigignore(SIGUSR2));
+    HOLDS(signal(SIGUSR2, SIG_DFL) == SIG_IGN);
+    SHOW(sigrelse(SIGUSR2));
+    SHOW(sighold(0));
+    SHOW(sighold(65));
+    HOLDS(sigset(SIGKILL, SIG_IGN) == SIG_ERR);
+    SHOW(sigblock(sigmask(SIGUSR2)));
+    SHOW(siggetmask());
+    SHOW(sigsetmask(0));
+    SHOW(siggetmask());
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    SHOW(sigaction(32, &action, NULL));
+    SHOW(sigaction(33, NULL, &action));
+    HOLDS(signal(32, SIG_IGN) == SIG_ERR);
+    SHOW(pthread_kill(pthread_self(), 32));
+    SHOW(pthread_kill(pthread_self(), 65));
+}
+
 int main(int argc, char **argv) {
+    old_functions();
     dispositions();
     masks();
     alarms();

@@ -90,6 +90,18 @@ static void *cancelled(void *argument) {
     line("not reached");
     return argument;
 }
+// With pthread_cleanup_push_defer_np: __pthread_register_cancel_defer and __pthread_unregister_cancel_restore.
+static void *defer(void *argument) {
+    int old;
+    SHOW(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old));
+    pthread_cleanup_push_defer_np(free, NULL);
+    SHOW(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
+    line("%d", old);
+    pthread_cleanup_pop_restore_np(0);
+    SHOW(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
+    line("%d", old);
+    return argument;
+}
 static int initialised;
 static void initialise(void) { initialised++; }
 static int c11_number(void *argument) { return (int)(intptr_t)argument; }
@@ -106,6 +118,12 @@ static void *specific(void *argument) {
 }
 
 static void threads(void) {
+    pthread_t deferring;
+    SHOW(pthread_create(&deferring, NULL, defer, NULL));
+    SHOW(pthread_join(deferring, NULL));
+    SHOW(pthread_setconcurrency(-1));
+    SHOW(pthread_setconcurrency(3));
+    SHOW(pthread_getconcurrency());
     pthread_t thread;
     void *result;
     SHOW(pthread_create(&thread, NULL, number, (void *)5));
