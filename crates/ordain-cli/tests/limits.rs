@@ -251,7 +251,9 @@ fn messages_name_the_limit_of_the_system() {
         ("ulimit -n 20", "", "ulimit -n"),
         ("ulimit -n 1003", "--workers 1024 --strategy random", "use fewer workers"),
         ("ulimit -f 1", "", "ulimit -f"),
+        ("ulimit -s 256", "", "ulimit -s"),
         ("true", "--workers 100000", "it must be 1024 or less"),
+        ("true", "--pct-depth 4294967295", "it must be 1000 or less"),
     ] {
         let told = limited(directory.path(), limit, options);
         let message = text(&told.stderr);
@@ -326,4 +328,51 @@ fn an_exploration_trace_is_not_read_without_end() {
         assert_eq!(told.status.code(), Some(2));
         assert!(text(&told.stderr).contains("neither a file nor a pipe"), "{}", text(&told.stderr));
     }
+}
+
+/// A thousand threads that take one lock.
+const CROWD: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+void *f(void *x) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); return x; }
+int main(void) {
+    static pthread_t t[1000];
+    for (int i = 0; i < 1000; i++) if (pthread_create(t + i, 0, f, 0)) exit(2);
+    for (int i = 0; i < 1000; i++) pthread_join(t[i], 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_thousand_threads_keep_the_limit_in_every_mode() {
+    let directory = directory();
+    compile_text(directory.path(), CROWD, "crowd");
+    for mode in ["snapshot", "fork", "exec"] {
+        let begin = Instant::now();
+        let options = ["-q", "--mode", mode, "--strategy", "optimal", "--max-time", "4s"];
+        let output = check(directory.path(), &options, "./crowd").output().expect("it runs");
+        let errors = text(&output.stderr);
+        assert!(begin.elapsed() < PATIENCE, "{mode}: {errors}");
+        assert!(!errors.contains("before its main"), "{mode}: {errors}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_leaves_the_exit_status() {
+    let directory = directory();
+    compile_text(directory.path(), ABBA, "abba");
+    for options in [["-q", "--format=json"], ["-q", "--junit=-"]] {
+        let mut child = check(directory.path(), &options, "./abba").stdout(Stdio::piped()).spawn().expect("it starts");
+        drop(child.stdout.take());
+        assert_eq!(child.wait().expect("it ends").code(), Some(1), "{options:?}");
+    }
+}
+
+#[test]
+fn an_error_that_cannot_be_told_is_no_panic() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ordain"));
+    let status = command.args(["show", "not-there"]).stderr(full).status().expect("it runs");
+    assert_eq!(status.code(), Some(2));
 }
