@@ -22,12 +22,13 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome};
 
-pub use calls::{is_followed, lock, open, path_key, system_call};
+pub use calls::{is_followed, lock, made_socket, open, order_address, path_key, system_call};
 pub use locks::{is_lock_command, lock_objects, may_be_locked};
 pub use numbers::{
     before_close, closed, copied, count_numbers, learn_that_numbers_matter, look_at_numbers, number_object, opened,
-    order_file, order_use, take_number, take_number_of,
+    order_file, order_reopening, order_use, take_number, take_number_of,
 };
+pub use paths::{link_of, number_in};
 pub use state::{
     after_call, is_shared, learn_that_limits_matter, mask, order_attributes, order_call, order_command,
     order_opening_with, order_state, refuse_command, use_flags, use_limits,
@@ -149,6 +150,11 @@ fn order(mut touched: impl FnMut(&mut Touched)) {
         }
         now = again;
     }
+}
+
+/// What calls touch that are about to be made may be something else from now on.
+pub fn look_again() {
+    turn_version();
 }
 
 /// Paths and numbers may mean something else from now on.
