@@ -44,6 +44,7 @@ pub unsafe fn raw_open(directory: c_int, path: *const c_char, flags: c_int, mode
     unsafe {
         let mut room = [0; 256];
         let real = real_path(path, &mut room);
+        files::look_at_paths();
         if let Some(output) = output_at(directory, real, flags) {
             return copy_output(output, flags);
         }

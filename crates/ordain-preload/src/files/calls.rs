@@ -3,7 +3,7 @@
 use super::names::{self, add_path};
 use super::paths::{self, Place};
 use super::state::add_mask;
-use super::{Touched, files, locks, messages, numbers, order, tree, turn_version};
+use super::{Touched, files, locks, look_at_paths, messages, numbers, order, tree, turn_version};
 use crate::descriptors;
 use crate::engine::engine;
 use crate::kernel;
@@ -119,6 +119,7 @@ pub unsafe fn system_call(number: i64, arguments: [usize; 6]) -> isize {
             }
             libc::SYS_openat2 => {
                 let flags = if c == 0 { 0 } else { (c as *const u64).read() as c_int };
+                look_at_paths();
                 open_with(a as c_int, b as *const c_char, flags, plain)
             }
             libc::SYS_flock => locks::lock_whole(a as c_int, b as c_int),
@@ -191,6 +192,7 @@ fn copy(to: c_int, from: c_int) {
 unsafe fn by_path(number: i64, [a, b, c, d, e, _]: [usize; 6], plain: impl FnOnce() -> isize) -> isize {
     let path = |word: usize| word as *const c_char;
     let flag = |flags: usize, flag: c_int| flags as c_int & flag != 0;
+    look_at_paths();
     // SAFETY: the program's paths.
     unsafe {
         match number {
@@ -469,6 +471,9 @@ pub unsafe fn order_address(
     makes: bool,
     mut others: impl FnMut(&mut dyn FnMut(ObjectId, u64)),
 ) {
+    if !path.is_null() {
+        look_at_paths();
+    }
     order(|touched| {
         numbers::add_opening(touched, fd, how);
         if !path.is_null() {

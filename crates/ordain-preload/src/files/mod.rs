@@ -16,11 +16,12 @@ mod paths;
 mod state;
 
 use crate::engine::{engine, step};
+use crate::lessons::Lesson;
 use crate::objects;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use ordain_model::{ObjectId, ObjectKind, Operation, Outcome};
+use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome};
 
 pub use calls::{is_followed, lock, made_socket, open, order_address, path_key, system_call};
 pub use locks::{is_lock_command, lock_objects, may_be_locked};
@@ -107,6 +108,8 @@ struct Touched {
     members: Vec<(ObjectId, u64)>,
     /// Only looks.
     looks: bool,
+    /// Some of it was found by a path.
+    by_path: bool,
 }
 
 impl Touched {
@@ -148,7 +151,18 @@ fn order(mut touched: impl FnMut(&mut Touched)) {
         if again.objects().eq(now.objects()) {
             return;
         }
+        if now.by_path || again.by_path {
+            Lesson::Paths.learn(engine());
+        }
         now = again;
+    }
+}
+
+/// Orders looking at what paths lead to, if that changes while threads are about to use them. What a thread announces next depends on that.
+pub fn look_at_paths() {
+    look_at_numbers();
+    if Lesson::Paths.is_known(engine()) {
+        order(|touched| touched.add(tree(), Member::READ));
     }
 }
 

@@ -83,6 +83,7 @@ pub(super) fn is_free(path: &[u8]) -> bool {
 
 /// Adds the way to a place, and the name there in this way.
 pub(super) fn add(touched: &mut Touched, place: &Place, how: u64) {
+    touched.by_path = true;
     touched.add(tree(), Member::READ);
     for path in &place.way {
         touched.add(name(path), Member::READ);

@@ -1,8 +1,8 @@
 //! Numbers of descriptors: whoever uses one depends on who closes it, and who opens something gets the lowest that is free.
 //!
 //! Which thread gets which number is not explored, as long as nobody uses a number that is closed: that would make every two threads
-//! depend on each other that open something. The first use of a closed number teaches the search that numbers matter, and it
-//! begins again with that in mind.
+//! depend on each other that open something. The first use of a closed number, and the first that is replaced by another descriptor while it
+//! is open, teach the search that numbers matter, and it begins again with that in mind.
 
 use super::{Touched, files, locks, names, object, order, paths, turn_version};
 use crate::descriptors;
