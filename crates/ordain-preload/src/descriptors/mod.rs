@@ -38,8 +38,8 @@ use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome, ThreadId, W
 pub use elsewhere::look_outside;
 pub use endpoints::raw_close;
 pub use files::raw_open;
-pub use queues::{adopt_queue, queue_changed, queue_object};
 pub use ports::stand_in;
+pub use queues::{adopt_queue, queue_changed, queue_object};
 pub use transfer::{raw_read, raw_read_many, raw_write, raw_write_many};
 
 /// What an end is ready for: reading, writing, its end or an error, and the rest.

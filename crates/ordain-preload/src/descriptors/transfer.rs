@@ -556,7 +556,8 @@ fn landed(fd: c_int) -> Option<Entry> {
     let found = super::files::same_opening(fd).and_then(entry);
     let (marks, flying) = (marks(fd), &mut descriptors().flying);
     let what = |entry: &Entry| (entry.kind, entry.group, entry.end);
-    let is_this = |f: &Flying| (f.identity, f.mode) == marks && found.as_ref().is_none_or(|e| what(e) == what(&f.entry));
+    let is_this =
+        |f: &Flying| (f.identity, f.mode) == marks && found.as_ref().is_none_or(|e| what(e) == what(&f.entry));
     let Some(first) = flying.iter().position(is_this) else { return found };
     if flying.iter().any(|f| is_this(f) && what(&f.entry) != what(&flying[first].entry)) {
         engine::refuse(format_args!(
@@ -612,7 +613,10 @@ unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
         let named = look_up(fd, name, length);
         if named.as_ref().is_some_and(Destination::is_nowhere) {
             // The kernel says what is wrong.
-            return broken(call!(libc::SYS_sendmsg, fd, message as *const msghdr, flags | MSG_DONTWAIT | MSG_NOSIGNAL), flags);
+            return broken(
+                call!(libc::SYS_sendmsg, fd, message as *const msghdr, flags | MSG_DONTWAIT | MSG_NOSIGNAL),
+                flags,
+            );
         }
         let (to, length) = named.as_ref().map_or_else(|| (ports::real(fd, name, length), length), Destination::later);
         let mut message = *message;
