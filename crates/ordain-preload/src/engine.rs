@@ -345,6 +345,11 @@ pub fn step_now(op: Operation) -> Outcome {
 
 /// Nobody can go on as far as the model knows; but it does not know everything.
 fn refuse_what_is_no_deadlock() {
+    if descriptors::is_behind() && descriptors::are_sent() {
+        refuse(format_args!(
+            "descriptors were sent in messages (SCM_RIGHTS) that nobody has received; when these are closed cannot be followed"
+        ));
+    }
     if descriptors::is_behind() {
         refuse(format_args!(
             "threads hand data over by stdio (such as fputs) on a pipe or socket, which cannot be followed; use read and write"

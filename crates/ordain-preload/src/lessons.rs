@@ -11,7 +11,7 @@ use ordain_wire::Event;
 #[derive(Clone, Copy)]
 #[repr(u64)]
 pub enum Lesson {
-    /// Which number a descriptor gets: a closed one was used.
+    /// Which number a descriptor gets: a closed one was used, or an open one replaced.
     Numbers = 1,
     /// When calls on descriptors begin: one was closed on which a call waits.
     Beginnings = 2,
@@ -27,6 +27,8 @@ pub enum Lesson {
     Environment = 7,
     /// In which order numbers are drawn from the C library's sequences: a seed was set beside other threads.
     Draws = 8,
+    /// What paths lead to: that has changed while a call was about to be made.
+    Paths = 9,
 }
 
 impl Lesson {

@@ -54,11 +54,13 @@ pub enum Unmodelled {
     Alarm,
     /// A thread that is to be cancelled runs destructors.
     CancelledAtEnd,
+    /// The kernel chooses between listeners, or closes what is in messages.
+    Sockets,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -79,6 +81,7 @@ impl Unmodelled {
         Self::GivingWay,
         Self::Alarm,
         Self::CancelledAtEnd,
+        Self::Sockets,
     ];
 
     /// Its bit.
@@ -121,6 +124,9 @@ impl Unmodelled {
             Self::Alarm => "sleep for longer than an alarm that nobody handles, which would have ended the program",
             Self::CancelledAtEnd => {
                 "are cancelled while destructors of their values run, where the C library may still end what they do"
+            }
+            Self::Sockets => {
+                "have several sockets that listen at one address, or close one with descriptors in it that nobody has received"
             }
             Self::Atomics => "use atomic instructions on the same memory",
             Self::Unwatched => {

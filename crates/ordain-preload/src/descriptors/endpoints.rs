@@ -1,8 +1,8 @@
 //! Making, copying and closing descriptors.
 
 use super::{
-    ALL, Entry, HUP, Kind, OUT, WIDTH, change, create_group, descriptors, entry, fail, insert, object_of, pins,
-    polling, refresh, remove, settle,
+    ALL, Entry, HUP, Kind, OUT, WIDTH, addresses, change, create_group, descriptors, entry, fail, insert, object_of,
+    pins, polling, refresh, remove, settle, transfer,
 };
 use crate::context::interpose;
 use crate::engine::engine;
@@ -103,6 +103,9 @@ fn leave(fd: c_int, source: Option<c_int>) -> Option<Leaving> {
     } else {
         files::before_close(fd, |add| {
             closed_with(fd, add);
+            if addresses::is_bound(fd) {
+                add(addresses::object(), Member::WRITE);
+            }
             if let Some(source) = source {
                 add(files::number_object(source), Member::READ);
             }
@@ -124,6 +127,9 @@ fn left(fd: c_int, leaving: Option<Leaving>) {
     let Some(Leaving { entry, group }) = leaving else { return };
     let gone = descriptors().groups[group].ends.get(entry.end).is_none_or(|fds| fds.is_empty());
     if gone {
+        if entry.kind == Kind::Socket {
+            transfer::closed_with_messages();
+        }
         settle(group, entry.end, ALL & !libc::POLLOUT);
         for waiting in descriptors().groups[group].queue.clone() {
             refresh(waiting);
@@ -244,6 +250,8 @@ unsafe extern "C" fn copy_to_with(from: c_int, to: c_int, flags: c_int) -> c_int
     if to >= SHARED_FD {
         return fail(EBADF);
     }
+    // Who uses the number gets the one or the other.
+    files::learn_that_numbers_matter();
     let leaving = leave(to, Some(from));
     pins::keep(to);
     // SAFETY: what the program asks for.

@@ -44,6 +44,7 @@ pub unsafe fn raw_open(directory: c_int, path: *const c_char, flags: c_int, mode
     unsafe {
         let mut room = [0; 256];
         let real = real_path(path, &mut room);
+        files::look_at_paths();
         if let Some(output) = output_at(directory, real, flags) {
             return copy_output(output, flags);
         }
@@ -52,7 +53,13 @@ pub unsafe fn raw_open(directory: c_int, path: *const c_char, flags: c_int, mode
         }
         let was_there = was_there(directory, real, flags);
         let fd = match fifo_at(directory, real, flags) {
-            Some(status) => fifo::open(directory, real, flags, &status, files::path_key(directory, real)),
+            Some(status) => match fifo::pipe_of(&status) {
+                Some(known) => match fifo::open_again(directory, real, flags, known) {
+                    Some(fd) => fd,
+                    None => return raw_open(directory, path, flags, mode),
+                },
+                None => fifo::open(directory, real, flags, &status, files::path_key(directory, real)),
+            },
             None => files::open(directory, real, flags, mode),
         };
         note_descriptor(fd as c_int);
@@ -117,7 +124,7 @@ unsafe fn copy_output(output: c_int, flags: c_int) -> isize {
     fd
 }
 
-/// What is known of the FIFO at a path, if there is one that only threads of the program open.
+/// What is known of the FIFO or the pipe at a path, if there is one that only threads of the program open.
 unsafe fn fifo_at(directory: c_int, path: *const c_char, flags: c_int) -> Option<libc::stat> {
     if descriptors().shared || path.is_null() || flags & libc::O_PATH != 0 {
         return None;
@@ -131,7 +138,22 @@ unsafe fn fifo_at(directory: c_int, path: *const c_char, flags: c_int) -> Option
         status
     };
     let exclusive = flags & (libc::O_CREAT | libc::O_EXCL) == libc::O_CREAT | libc::O_EXCL;
-    (status.st_mode & libc::S_IFMT == libc::S_IFIFO && !exclusive).then_some(status)
+    let is_one = status.st_mode & libc::S_IFMT == libc::S_IFIFO && !exclusive;
+    // SAFETY: the program's path.
+    (is_one && unsafe { fifo::pipe_of(&status).is_some() || !is_pipe(directory, path) }).then_some(status)
+}
+
+/// Whether a path leads to a pipe, which is in no directory: nobody waits to open it.
+unsafe fn is_pipe(directory: c_int, path: *const c_char) -> bool {
+    const PIPES: c_long = 0x5049_5045;
+    // SAFETY: a descriptor of our own, and zeroes that the kernel fills in.
+    unsafe {
+        let held = call!(libc::SYS_openat, directory, path, libc::O_PATH | libc::O_CLOEXEC);
+        let mut system: libc::statfs = core::mem::zeroed();
+        let result = call!(libc::SYS_fstatfs, held, &raw mut system);
+        call!(sys::SYS_close, held);
+        result == 0 && system.f_type == PIPES
+    }
 }
 
 /// Finds out what was opened.

@@ -5,6 +5,7 @@
 //! its bits, and then makes the system call, which does not block any more. Files, terminals and everything that is connected to other
 //! processes go straight through. Reads and writes inside the C library (`fgets`, `printf`) are not seen.
 
+mod addresses;
 mod elsewhere;
 mod endpoints;
 mod fifo;
@@ -14,6 +15,7 @@ mod outside;
 mod pins;
 mod polling;
 mod ports;
+mod queues;
 mod selecting;
 mod sockets;
 mod timers;
@@ -37,6 +39,7 @@ pub use elsewhere::look_outside;
 pub use endpoints::raw_close;
 pub use files::raw_open;
 pub use ports::stand_in;
+pub use queues::{adopt_queue, queue_changed, queue_object};
 pub use transfer::{raw_read, raw_read_many, raw_write, raw_write_many};
 
 /// What an end is ready for: reading, writing, its end or an error, and the rest.
@@ -70,8 +73,10 @@ enum Kind {
     Outside(usize),
     /// A copy of a file of the kernel's, and who opened it.
     Frozen(ThreadId),
-    /// A FIFO that is open for reading and writing.
+    /// A FIFO or a pipe that is open for reading and writing.
     Fifo,
+    /// A queue for messages (`mq_open`), which is only polled here.
+    Queue,
     /// Standard output (0) or standard error (1), if what is written there is compared.
     Output(usize),
 }
@@ -106,8 +111,9 @@ struct Group {
     /// Of a listener: connections that were not accepted yet, and how many there may be.
     queue: Vec<usize>,
     backlog: usize,
-    /// Of a listener: its address.
+    /// Of a listener: its address, and the file if that is a name.
     address: Vec<u8>,
+    file: Option<addresses::Identity>,
     listens: bool,
     /// Of a timer: when it expires and how often after that, and whether it has.
     timer: Option<(u64, u64)>,
@@ -130,13 +136,19 @@ struct Descriptors {
     /// What calls hold.
     pins: Vec<pins::Pin>,
     addresses: Option<ObjectId>,
+    /// Sockets that were given an address.
+    bound: Vec<addresses::Bound>,
     outsides: Vec<outside::Outside>,
     outside: Option<ObjectId>,
     /// Says what has gone out.
     sent: u64,
     datagrams: Option<usize>,
+    /// Queues for messages, and their groups.
+    queues: Vec<(u64, usize)>,
     /// FIFOs by device and number, and their groups.
     fifos: Vec<((u64, u64), usize)>,
+    /// Descriptors that were sent and that nobody has received yet.
+    flying: Vec<transfer::Flying>,
     /// A child process has everything too.
     shared: bool,
     /// Threads that wait for other processes.
@@ -170,6 +182,9 @@ pub fn begin() {
     d.sets.clear();
     d.outsides.clear();
     d.fifos.clear();
+    d.bound.clear();
+    d.queues.clear();
+    d.flying.clear();
     (d.shared, d.owned) = (false, false);
     d.waiters.clear();
     (d.addresses, d.datagrams, d.outside, d.sent) = (None, None, None, 0);
@@ -259,6 +274,7 @@ fn new_group(object: ObjectId) -> usize {
         queue: Vec::new(),
         backlog: 0,
         address: Vec::new(),
+        file: None,
         listens: false,
         timer: None,
         expired: 0,
@@ -328,6 +344,11 @@ fn word(number: usize) -> u64 {
 /// Whether something is ready that the model does not know of: the program has used a descriptor behind our back, by stdio.
 pub fn is_behind() -> bool {
     (0..descriptors().groups.len()).any(is_group_behind)
+}
+
+/// Whether descriptors are in messages that nobody has received.
+pub fn are_sent() -> bool {
+    !descriptors().flying.is_empty()
 }
 
 /// Whether a group is ready for something that the model does not know of.

@@ -11,7 +11,7 @@ use crate::sys::call;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use libc::{iovec, pollfd};
-use ordain_model::ObjectKind;
+use ordain_model::{ObjectId, ObjectKind};
 
 /// Where the object for everything outside is said to be.
 const OUTSIDE: u64 = 5;
@@ -31,9 +31,9 @@ pub(super) struct Outside {
 /// How long to wait, in milliseconds, for a connection that is known to be there, and for bytes that are known to come.
 const ARRIVAL: c_int = 5000;
 
-/// Connects to somebody outside by `connect`; gives what the system call gives, whether it was fast or slow this time.
+/// Connects to somebody outside by `connect`, in a step that writes [`object`]; gives what the system call gives, whether it was fast or slow
+/// this time.
 pub(super) fn connect(fd: c_int, name: &[u8], connect: impl FnOnce() -> isize) -> isize {
-    order();
     let key = inputs::with(inputs::next_key(name), &descriptors().sent.to_le_bytes());
     let result = connect();
     match inputs::recorded(key) {
@@ -99,14 +99,18 @@ pub(super) fn adopt(fd: c_int, name: &[u8]) {
     insert(fd, Entry::new(Kind::Outside(d.outsides.len() - 1)));
 }
 
-/// Orders what goes in and out.
-fn order() {
-    let object = descriptors().outside.unwrap_or_else(|| {
+/// The object of everything that goes in and out.
+pub(super) fn object() -> ObjectId {
+    descriptors().outside.unwrap_or_else(|| {
         let object = objects::find(OUTSIDE, ObjectKind::Descriptor, 0);
         descriptors().outside = Some(object);
         object
-    });
-    change(object);
+    })
+}
+
+/// Orders what goes in and out.
+fn order() {
+    change(object());
 }
 
 /// Reads what is recorded, or else by `receive` from the kernel; `peeks` if what is read stays there.

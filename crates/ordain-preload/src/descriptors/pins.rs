@@ -38,6 +38,7 @@ fn place() -> (usize, usize) {
 /// Does something that may wait on these descriptors, and holds them meanwhile.
 pub(super) fn held<T>(fds: &[c_int], f: impl FnOnce() -> T) -> T {
     release();
+    files::look_at_numbers();
     for fd in fds {
         hold(*fd);
     }

@@ -124,7 +124,7 @@ fn holders(inner: usize) -> Vec<usize> {
 
 /// What others wait for before they do something that makes an end ready: writing for who wants to read, reading for who wants to write.
 fn causes(known: &Entry, wanted: u64) -> u64 {
-    let alone = matches!(known.kind, Kind::Event | Kind::Listener | Kind::Timer);
+    let alone = matches!(known.kind, Kind::Event | Kind::Listener | Kind::Timer | Kind::Queue);
     let all_ends = descriptors().datagrams == known.group;
     let others = (0..super::MOST_ENDS).filter(|end| alone || all_ends || *end != known.end);
     others.fold(super::OTHER << (WIDTH * known.end), |mask, end| {
@@ -504,6 +504,7 @@ fn number_of(fd: c_int) -> Option<usize> {
 }
 
 unsafe extern "C" fn change_interest(set: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
+    files::look_at_numbers();
     let Some(number) = number_of(set) else {
         // SAFETY: what the program asks for.
         return c_result(unsafe { call!(libc::SYS_epoll_ctl, set, operation, fd, event) }) as c_int;

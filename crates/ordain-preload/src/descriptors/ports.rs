@@ -34,6 +34,7 @@ pub fn stand_in(name: &[u8]) -> Option<usize> {
 }
 
 /// An address of the program's, copied.
+#[derive(Clone)]
 pub(super) struct Address {
     bytes: [u8; LONGEST],
     length: usize,
@@ -49,6 +50,15 @@ impl Address {
         // SAFETY: the program's address.
         unsafe { core::ptr::copy_nonoverlapping(at.cast(), address.bytes.as_mut_ptr(), address.length) };
         address
+    }
+
+    /// The address of a Unix socket at a path, and its length.
+    pub(super) fn of_path(path: &[u8]) -> (Self, socklen_t) {
+        let mut address = Self { bytes: [0; LONGEST], length: 2 + path.len() };
+        address.bytes[..2].copy_from_slice(&(libc::AF_UNIX as u16).to_le_bytes());
+        address.bytes[2..address.length].copy_from_slice(path);
+        let length = address.length as socklen_t;
+        (address, length)
     }
 
     /// The port, if it is an address of this machine that has one.

@@ -3,10 +3,11 @@
 //! A listener and each connection are a group of their own; connections are accepted in the order in which they were made, so which
 //! ends belong together is known. All sockets for datagrams share one object, because anyone may send to anyone.
 
-use super::ports::family;
+use super::addresses::{self, Destination};
+use super::ports::{Address, family};
 use super::{
-    ADDRESSES, DATAGRAMS, Entry, IN, Kind, MOST_ENDS, OUT, ask, await_end, change, create_group, descriptors, entry,
-    entry_mut, fail, insert, is_nonblocking, limit, new_group, object_of, pins, ports, refresh, transfer,
+    DATAGRAMS, Entry, IN, Kind, MOST_ENDS, OUT, ask, await_end, change, create_group, descriptors, entry, entry_mut,
+    fail, insert, is_nonblocking, limit, new_group, object_of, outside, pins, ports, refresh, transfer,
 };
 use crate::context::interpose;
 use crate::engine;
@@ -15,13 +16,14 @@ use crate::objects;
 use crate::process::note_descriptor;
 use crate::real::c_result;
 use crate::sys::call;
-use crate::unmodelled::{Named, note_name};
-use core::ffi::{c_int, c_void};
+use crate::unmodelled::{self, Named, Unmodelled, note_name};
+use alloc::ffi::CString;
+use core::ffi::{CStr, c_int, c_void};
 use libc::{
     AF_INET, AF_INET6, AF_UNIX, EADDRINUSE, EAGAIN, ECONNREFUSED, EINPROGRESS, SOCK_STREAM, SOL_SOCKET, sockaddr,
     socklen_t, timeval,
 };
-use ordain_model::{Member, ObjectId, ObjectKind};
+use ordain_model::{Member, ObjectKind};
 
 interpose! {
     socket => make;
@@ -33,25 +35,17 @@ interpose! {
     setsockopt => set_option;
 }
 
-/// The object that orders who listens where.
-fn addresses() -> ObjectId {
-    if let Some(object) = descriptors().addresses {
-        return object;
+/// Orders changing the address of a socket, or what it does there; `path` if that makes a name.
+fn change_address(fd: c_int, path: Option<&CString>) {
+    // SAFETY: a path of our own.
+    unsafe {
+        files::order_address(fd, Member::WRITE, addresses::pointer(path), true, |add| {
+            add(addresses::object(), Member::WRITE);
+            if let Some(group) = entry(fd).and_then(|e| e.group) {
+                add(object_of(group), Member::WRITE | Member::TELL);
+            }
+        });
     }
-    let object = objects::find(ADDRESSES, ObjectKind::Descriptor, 0);
-    descriptors().addresses = Some(object);
-    object
-}
-
-/// Orders changing the address of a socket, or what it does there. A path that is bound depends on the mask of new files.
-fn change_address(fd: c_int) {
-    files::order_opening_with(fd, true, |add| {
-        add(addresses(), Member::WRITE);
-        add(files::mask(), Member::READ);
-        if let Some(group) = entry(fd).and_then(|e| e.group) {
-            add(object_of(group), Member::WRITE | Member::TELL);
-        }
-    });
 }
 
 /// Orders asking for the address of a socket. Connecting it is a step on who listens.
@@ -109,70 +103,43 @@ unsafe extern "C" fn make(domain: c_int, kind: c_int, protocol: c_int) -> c_int 
     fd
 }
 
-/// The name of a Unix socket, without what follows it.
-fn name(address: &[u8]) -> &[u8] {
-    match address.get(2..) {
-        Some([0, rest @ ..]) => rest,
-        Some(path) => path.split(|c| *c == 0).next().unwrap_or(&[]),
-        None => &[],
-    }
-}
-
-/// Whether who connects to `to` reaches who listens at `at`.
-fn reaches(to: &[u8], at: &[u8]) -> bool {
-    if family(to) == AF_UNIX {
-        return family(at) == AF_UNIX && name(to) == name(at);
-    }
-    let port = |a: &[u8]| a.get(2..4).map(<[u8]>::to_vec);
-    if !matches!(family(to), AF_INET | AF_INET6) || family(at) == AF_UNIX || port(to) != port(at) {
-        return false;
-    }
-    // Ports are given out once; only the address of another machine with the same port must not match.
-    let address = |a: &[u8]| {
-        if family(a) == AF_INET { a.get(4..8).map(<[u8]>::to_vec) } else { a.get(8..24).map(<[u8]>::to_vec) }
-    };
-    let own = |a: &[u8]| match address(a).as_deref() {
-        Some([0, 0, 0, 0] | [127, ..]) => true,
-        Some(six) if six.len() == 16 => {
-            six[..15].iter().all(|b| *b == 0) || six[..12] == *b"\0\0\0\0\0\0\0\0\0\0\xff\xff"
-        }
-        _ => false,
-    };
-    own(to) || address(to) == address(at)
-}
-
 unsafe extern "C" fn give_address(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
-    if entry(fd).is_none_or(|e| e.kind != Kind::Socket) {
-        // SAFETY: what the program asks for.
-        return c_result(unsafe { call!(libc::SYS_bind, fd, address, length) }) as c_int;
-    }
-    change_address(fd);
     // SAFETY: what the program asks for.
     unsafe {
+        let path = addresses::path(Address::read(address, length).bytes());
+        change_address(fd, path.as_ref());
         let mut wanted = ports::real(fd, address, length);
-        if wanted.port() == Some(0) {
-            return c_result(ports::bind_any(fd, &mut wanted)) as c_int;
+        if wanted.port() == Some(0) && is_socket(fd) {
+            let result = ports::bind_any(fd, &mut wanted);
+            if result == 0 {
+                addresses::note(fd, None);
+            }
+            return c_result(result) as c_int;
         }
         note_name(Named::Existing);
         let bind = || call!(libc::SYS_bind, fd, wanted.as_ptr(), length);
         let mut result = bind();
-        if result == -(EADDRINUSE as isize) && is_left_over(fd, wanted.bytes()) {
-            let path = name(wanted.bytes()).to_vec();
-            let path = alloc::ffi::CString::new(path).unwrap_or_default();
+        if result == -(EADDRINUSE as isize)
+            && let Some(path) = path.as_ref().filter(|path| is_left_over(fd, path, wanted.bytes()))
+        {
             call!(libc::SYS_unlink, path.as_ptr());
             result = bind();
+        }
+        if result == 0 {
+            addresses::note(fd, path.as_ref());
+            files::made_socket(addresses::pointer(path.as_ref()));
         }
         c_result(result) as c_int
     }
 }
 
+fn is_socket(fd: c_int) -> bool {
+    entry(fd).is_some_and(|e| e.kind == Kind::Socket)
+}
+
 /// Whether the name of a Unix socket is there only because an earlier execution has made it: nobody listens there.
-unsafe fn is_left_over(fd: c_int, address: &[u8]) -> bool {
-    if family(address) != AF_UNIX || address.get(2).is_none_or(|c| *c == 0) {
-        return false;
-    }
-    let bound = |g: &super::Group| name(&g.address) == name(address);
-    if descriptors().groups.iter().any(bound) {
+unsafe fn is_left_over(fd: c_int, path: &CStr, address: &[u8]) -> bool {
+    if !is_socket(fd) || addresses::is_of_program(path) {
         return false;
     }
     // SAFETY: a socket of our own that asks whether someone is there.
@@ -188,22 +155,24 @@ unsafe fn is_left_over(fd: c_int, address: &[u8]) -> bool {
 }
 
 unsafe extern "C" fn begin_listening(fd: c_int, backlog: c_int) -> c_int {
-    change_address(fd);
+    change_address(fd, None);
     // SAFETY: what the program asks for.
     let result = unsafe { call!(libc::SYS_listen, fd, backlog) };
     match entry(fd) {
         Some(known) if result == 0 && known.kind == Kind::Socket && known.group.is_none() => {
+            // The kernel has chosen an address if there was none.
+            addresses::note(fd, None);
+            let (address, file) = (addresses::of_socket(fd), addresses::file(fd));
             let group = create_group();
-            let mut address = alloc::vec![0u8; 128];
-            let mut length: socklen_t = 128;
-            // SAFETY: fills in the address.
-            unsafe { call!(libc::SYS_getsockname, fd, address.as_mut_ptr(), &raw mut length) };
-            address.truncate(length as usize);
             let g = &mut descriptors().groups[group];
             (g.listens, g.backlog) = (true, backlog.clamp(0, 4096) as usize);
             g.slow = family(&address) != AF_UNIX;
-            g.address = address;
+            (g.address, g.file) = (address, file);
             insert(fd, Entry { kind: Kind::Listener, group: Some(group), ..known });
+            refresh(group);
+        }
+        Some(Entry { kind: Kind::Listener, group: Some(group), .. }) if result == 0 => {
+            descriptors().groups[group].backlog = backlog.clamp(0, 4096) as usize;
             refresh(group);
         }
         _ => {}
@@ -213,51 +182,109 @@ unsafe extern "C" fn begin_listening(fd: c_int, backlog: c_int) -> c_int {
 
 unsafe extern "C" fn connect_to(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
     // SAFETY: what the program asks for.
+    c_result(unsafe { reach(fd, address, length) }) as c_int
+}
+
+/// Orders looking an address up with who changes what it leads to; `outside` if somebody else may be there.
+unsafe fn look_up(fd: c_int, at: *const sockaddr, length: socklen_t, outside: bool) -> Destination {
+    // SAFETY: the program's address, and a path of our own.
     unsafe {
-        let wanted = ports::real(fd, address, length);
-        let connect = || call!(libc::SYS_connect, fd, wanted.as_ptr(), length);
-        let direct = || {
-            let result = connect();
-            ports::note_own(fd);
-            c_result(result) as c_int
-        };
-        let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket && e.group.is_none()) else { return direct() };
-        files::order_opening_with(fd, true, |add| add(addresses(), Member::READ));
-        let listens =
-            |g: &super::Group| g.listens && g.ends.iter().any(|e| !e.is_empty()) && reaches(wanted.bytes(), &g.address);
-        let Some(listener) = descriptors().groups.iter().position(listens) else {
-            let result = super::outside::connect(fd, wanted.bytes(), connect);
-            ports::note_own(fd);
-            if result == 0 || result == -(EINPROGRESS as isize) {
-                // It is connected to another process, or not to anyone in this program.
-                super::remove(fd);
-                super::outside::adopt(fd, wanted.bytes());
+        let path = addresses::path(Address::read(at, length).bytes());
+        files::order_address(fd, Member::WRITE, addresses::pointer(path.as_ref()), false, |add| {
+            add(addresses::object(), Member::READ);
+            if outside {
+                add(outside::object(), Member::WRITE);
             }
-            return c_result(result) as c_int;
-        };
-        let tries = is_nonblocking(fd);
-        let limit = limit(fd, 1);
-        let room = Entry { group: Some(listener), end: 0, ..known };
-        if let Err(error) = await_end(&room, OUT, tries, limit) {
-            return fail(error);
-        }
-        let result = connect();
-        if result == 0 || result == -(EINPROGRESS as isize) {
-            ports::note_own(fd);
-            let group = create_group();
-            descriptors().groups[group].slow = descriptors().groups[listener].slow;
-            insert(fd, Entry { group: Some(group), end: 0, ..known });
-            let g = &mut descriptors().groups[listener];
-            g.queue.push(group);
-            if let (true, Some(listening)) = (g.slow, g.ends.first().and_then(|fds| fds.first())) {
-                ask(*listening, libc::POLLIN, 50);
-                ask(fd, libc::POLLOUT, 50);
+            if let Some(group) = entry(fd).and_then(|e| e.group) {
+                add(object_of(group), Member::WRITE | Member::TELL);
             }
-            refresh(group);
-        }
-        refresh(listener);
-        c_result(result) as c_int
+        });
+        Destination::look_up(fd, at, length)
     }
+}
+
+/// Connects a socket; gives what the system call gives. Who is there is looked up in a step, and looked up again if the listener is gone
+/// when there would be room.
+unsafe fn reach(fd: c_int, address: *const sockaddr, length: socklen_t) -> isize {
+    let mut outside = false;
+    // SAFETY: what the program asks for.
+    unsafe {
+        loop {
+            let to = look_up(fd, address, length, outside);
+            let known = entry(fd);
+            let Some(known) = known.filter(|e| e.kind == Kind::Socket && e.group.is_none()) else {
+                let result = connect_now(fd, &to);
+                known.and_then(|e| e.group).into_iter().for_each(refresh);
+                return result;
+            };
+            match to.listener() {
+                Some((listener, several)) => {
+                    if several {
+                        // The kernel chooses one.
+                        unmodelled::note_if_shared(Unmodelled::Sockets);
+                    }
+                    if let Some(result) = connect_within(fd, known, listener, &to) {
+                        return result;
+                    }
+                }
+                // The answer is the kernel's, at this moment: it hangs on what threads have done, and is not one to record.
+                None if to.is_own() || to.is_nowhere() => return connect_now(fd, &to),
+                None if outside => return connect_outside(fd, &to),
+                None => outside = true,
+            }
+        }
+    }
+}
+
+/// Connects a socket at once.
+unsafe fn connect_now(fd: c_int, to: &Destination) -> isize {
+    let (address, length) = to.now();
+    // SAFETY: what the program asks for.
+    let result = unsafe { call!(libc::SYS_connect, fd, address, length) };
+    ports::note_own(fd);
+    result
+}
+
+/// Connects to another process, or to nobody.
+unsafe fn connect_outside(fd: c_int, to: &Destination) -> isize {
+    // SAFETY: what the program asks for.
+    let result = outside::connect(fd, to.bytes(), || unsafe { connect_now(fd, to) });
+    if result == 0 || result == -(EINPROGRESS as isize) {
+        super::remove(fd);
+        outside::adopt(fd, to.bytes());
+    }
+    result
+}
+
+/// Connects to who listens in the program, when there is room; `None` if nobody does any more.
+unsafe fn connect_within(fd: c_int, known: Entry, listener: usize, to: &Destination) -> Option<isize> {
+    let tries = is_nonblocking(fd);
+    let limit = limit(fd, 1);
+    let room = Entry { group: Some(listener), end: 0, ..known };
+    if let Err(error) = await_end(&room, OUT, tries, limit) {
+        return Some(-(error as isize));
+    }
+    if !addresses::is_listening(&descriptors().groups[listener]) {
+        return None;
+    }
+    let (address, length) = to.later();
+    // SAFETY: what the program asks for.
+    let result = unsafe { call!(libc::SYS_connect, fd, address.as_ptr(), length) };
+    if result == 0 || result == -(EINPROGRESS as isize) {
+        ports::note_own(fd);
+        let group = create_group();
+        descriptors().groups[group].slow = descriptors().groups[listener].slow;
+        insert(fd, Entry { group: Some(group), end: 0, ..known });
+        let g = &mut descriptors().groups[listener];
+        g.queue.push(group);
+        if let (true, Some(listening)) = (g.slow, g.ends.first().and_then(|fds| fds.first())) {
+            ask(*listening, libc::POLLIN, 50);
+            ask(fd, libc::POLLOUT, 50);
+        }
+        refresh(group);
+    }
+    refresh(listener);
+    Some(result)
 }
 
 unsafe extern "C" fn accept_one(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {

@@ -56,6 +56,7 @@ fn value(timer: Option<(u64, u64)>) -> itimerspec {
 }
 
 unsafe extern "C" fn set(fd: c_int, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
+    files::look_at_numbers();
     let Some(group) = group_of(fd) else { return fail(if entry(fd).is_some() { EINVAL } else { EBADF }) };
     // SAFETY: the program's argument.
     let new_times = unsafe { [&(*new).it_value, &(*new).it_interval] };
@@ -79,6 +80,7 @@ unsafe extern "C" fn set(fd: c_int, flags: c_int, new: *const itimerspec, old: *
 }
 
 unsafe extern "C" fn get(fd: c_int, out: *mut itimerspec) -> c_int {
+    files::look_at_numbers();
     let Some(group) = group_of(fd) else { return fail(if entry(fd).is_some() { EINVAL } else { EBADF }) };
     files::order_opening_with(fd, false, |add| add(object_of(group), ordain_model::Member::READ));
     // SAFETY: the program wants to know.

@@ -1,8 +1,10 @@
 //! Reading and writing.
 
+use super::addresses::{self, Destination};
+use super::ports::{self, Address};
 use super::{
-    Entry, HUP, IN, Kind, OUT, WIDTH, await_end, change, elsewhere, entry, insert, is_nonblocking, limit, object_of,
-    outside, pins, ports, refresh, refresh_after, settle, stall, timers,
+    Entry, HUP, IN, Kind, OUT, WIDTH, await_end, change, descriptors, elsewhere, entry, insert, is_nonblocking, limit,
+    object_of, outside, pins, refresh, refresh_after, settle, stall, timers,
 };
 use crate::context::interpose;
 use crate::engine;
@@ -12,6 +14,7 @@ use crate::real::c_result;
 use crate::signals;
 use crate::streams;
 use crate::sys::{self, call};
+use crate::unmodelled::{self, Unmodelled};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use libc::{EAGAIN, EPIPE, MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_WAITALL, iovec, msghdr, sockaddr, socklen_t};
@@ -40,7 +43,6 @@ fn is_still(now: Option<Entry>, known: &Entry) -> bool {
 /// Makes a call on a descriptor, again as long as that was changed by other threads before the call could be made.
 fn settled(fd: c_int, mut call: impl FnMut() -> isize) -> isize {
     loop {
-        files::look_at_numbers();
         let result = pins::held(&[fd], &mut call);
         if result != MOVED {
             return result;
@@ -203,7 +205,7 @@ fn broken(result: isize, flags: c_int) -> isize {
 
 /// Whether an end is for reading or for writing at all; else the kernel says what is wrong.
 fn is_for(known: &Entry, writes: bool) -> bool {
-    known.kind != Kind::Pipe || (known.end == 1) == writes
+    known.kind != Kind::Queue && (known.kind != Kind::Pipe || (known.end == 1) == writes)
 }
 
 /// How much pieces have room for, unless there are more of them than the kernel takes.
@@ -491,6 +493,10 @@ unsafe extern "C" fn receive_from_checked(
 unsafe extern "C" fn receive_message(fd: c_int, message: *mut msghdr, flags: c_int) -> isize {
     // SAFETY: the program's memory.
     unsafe {
+        if (*message).msg_controllen != 0 {
+            // Descriptors may come with it.
+            files::take_number();
+        }
         let result = receive_all(fd, &mut *message, flags);
         if result >= 0 && (*message).msg_controllen != 0 {
             adopt_received(&*message);
@@ -499,41 +505,125 @@ unsafe extern "C" fn receive_message(fd: c_int, message: *mut msghdr, flags: c_i
     }
 }
 
-/// Descriptors that came with a message are what they were where they came from.
-unsafe fn adopt_received(message: &msghdr) {
-    // SAFETY: what the kernel has filled in.
+/// A descriptor that is in a message on its way.
+pub(super) struct Flying {
+    identity: Option<addresses::Identity>,
+    /// Whether it is for reading, for writing or for both.
+    mode: isize,
+    entry: Entry,
+}
+
+/// What the kernel tells a descriptor from others by.
+fn marks(fd: c_int) -> (Option<addresses::Identity>, isize) {
+    // SAFETY: asks for flags.
+    let flags = unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFL) };
+    (addresses::identity(fd), flags & libc::O_ACCMODE as isize)
+}
+
+/// The descriptors that are in a message.
+unsafe fn descriptors_in(message: &msghdr) -> Vec<c_int> {
+    let mut found = Vec::new();
+    if message.msg_controllen == 0 {
+        return found;
+    }
+    // SAFETY: what the program or the kernel has filled in.
     unsafe {
         let mut header = libc::CMSG_FIRSTHDR(message);
         while !header.is_null() {
             if (*header).cmsg_level == libc::SOL_SOCKET && (*header).cmsg_type == libc::SCM_RIGHTS {
-                let size = (*header).cmsg_len - libc::CMSG_LEN(0) as usize;
+                let size = (*header).cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
                 let fds = libc::CMSG_DATA(header) as *const c_int;
-                for i in 0..size / size_of::<c_int>() {
-                    let fd = fds.add(i).read_unaligned();
-                    files::opened(fd);
-                    if let Some(known) = super::files::same_opening(fd).and_then(entry) {
-                        insert(fd, known);
-                    }
-                }
+                found.extend((0..size / size_of::<c_int>()).map(|i| fds.add(i).read_unaligned()));
             }
             header = libc::CMSG_NXTHDR(message, header);
         }
     }
+    found
 }
 
+/// Descriptors were sent: who receives them gets what they are now, whether they are closed meanwhile or not.
+fn sent(fds: &[c_int]) {
+    for fd in fds {
+        if let Some(entry) = entry(*fd) {
+            let (identity, mode) = marks(*fd);
+            descriptors().flying.push(Flying { identity, mode, entry });
+        }
+    }
+}
+
+/// What a descriptor is that came with a message; it is not on its way any more.
+fn landed(fd: c_int) -> Option<Entry> {
+    let found = super::files::same_opening(fd).and_then(entry);
+    let (marks, flying) = (marks(fd), &mut descriptors().flying);
+    let what = |entry: &Entry| (entry.kind, entry.group, entry.end);
+    let is_this =
+        |f: &Flying| (f.identity, f.mode) == marks && found.as_ref().is_none_or(|e| what(e) == what(&f.entry));
+    let Some(first) = flying.iter().position(is_this) else { return found };
+    if flying.iter().any(|f| is_this(f) && what(&f.entry) != what(&flying[first].entry)) {
+        engine::refuse(format_args!(
+            "the program receives a descriptor (SCM_RIGHTS) whose sender has closed it, and several that look the same are on their way: \
+             which one it is cannot be told"
+        ));
+    }
+    Some(flying.remove(first).entry)
+}
+
+/// Descriptors that came with a message are what they were where they came from.
+unsafe fn adopt_received(message: &msghdr) {
+    // SAFETY: what the kernel has filled in.
+    for fd in unsafe { descriptors_in(message) } {
+        files::opened(fd);
+        let Some(known) = landed(fd) else { continue };
+        if let Some(group) = known.group {
+            change(object_of(group));
+        }
+        insert(fd, known);
+        known.group.into_iter().for_each(refresh);
+    }
+}
+
+/// A socket was closed. Descriptors that were in messages to it are closed too, and whose other ends notice is not followed.
+pub(super) fn closed_with_messages() {
+    if !descriptors().flying.is_empty() {
+        unmodelled::note_if_shared(Unmodelled::Sockets);
+    }
+}
+
+/// Where a message goes that is sent to a name, which is looked up in a step; `None` if it has no name.
+unsafe fn look_up(fd: c_int, name: *const sockaddr, length: socklen_t) -> Option<Destination> {
+    // SAFETY: the program's address, and a path of our own.
+    unsafe {
+        let path = addresses::path(Address::read(name, length).bytes())?;
+        entry(fd).filter(|e| e.kind == Kind::Socket)?;
+        files::order_address(fd, Member::READ, path.as_ptr(), false, |_| {});
+        Some(Destination::look_up(fd, name, length))
+    }
+}
+
+/// Sends a message; gives what the system call gives.
 unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
-    if flags & libc::MSG_OOB != 0 && super::descriptors().owned {
+    if flags & libc::MSG_OOB != 0 && descriptors().owned {
         engine::refuse(format_args!(
             "the program sends data out of band to a socket with an owner, who would get a signal (SIGURG), which is not modelled"
         ));
     }
     // SAFETY: the program's memory.
     unsafe {
-        let to = ports::real(fd, message.msg_name as *const sockaddr, message.msg_namelen);
+        let (name, length) = (message.msg_name as *const sockaddr, message.msg_namelen);
+        let named = look_up(fd, name, length);
+        if named.as_ref().is_some_and(Destination::is_nowhere) {
+            // The kernel says what is wrong.
+            return broken(
+                call!(libc::SYS_sendmsg, fd, message as *const msghdr, flags | MSG_DONTWAIT | MSG_NOSIGNAL),
+                flags,
+            );
+        }
+        let (to, length) = named.as_ref().map_or_else(|| (ports::real(fd, name, length), length), Destination::later);
         let mut message = *message;
         if !message.msg_name.is_null() {
-            message.msg_name = to.as_ptr() as *mut c_void;
+            (message.msg_name, message.msg_namelen) = (to.as_ptr() as *mut c_void, length);
         }
+        let passed = descriptors_in(&message);
         let send = || call!(libc::SYS_sendmsg, fd, &raw const message, flags | MSG_NOSIGNAL);
         let result = settled(fd, || match entry(fd) {
             Some(known) if known.kind == Kind::Socket => give(fd, &known, &message, flags),
@@ -551,6 +641,9 @@ unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
         });
         if to.port().is_some() {
             ports::note_own(fd);
+        }
+        if result >= 0 {
+            sent(&passed);
         }
         result
     }
@@ -585,6 +678,7 @@ unsafe extern "C" fn send_message(fd: c_int, message: *const msghdr, flags: c_in
 
 /// Ends one direction or both, as a step.
 pub(super) fn shut(fd: c_int, how: c_int) -> isize {
+    files::look_at_numbers();
     let known = entry(fd);
     let group = known.and_then(|e| e.group);
     if let Some(group) = group {

@@ -3,7 +3,7 @@
 use super::names::{self, add_path};
 use super::paths::{self, Place};
 use super::state::add_mask;
-use super::{Touched, files, locks, messages, numbers, order, tree, turn_version};
+use super::{Touched, files, locks, look_at_paths, messages, numbers, order, tree, turn_version};
 use crate::descriptors;
 use crate::engine::engine;
 use crate::kernel;
@@ -13,7 +13,7 @@ use crate::unmodelled::{self, Named, Unmodelled};
 use core::ffi::{c_char, c_int, c_void};
 use libc::{AT_EMPTY_PATH, AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW};
 use libc::{O_CREAT, O_EXCL, O_NOFOLLOW, O_TRUNC, O_WRONLY};
-use ordain_model::Member;
+use ordain_model::{Member, ObjectId};
 
 const READ: u64 = Member::READ;
 const WRITE: u64 = Member::WRITE;
@@ -119,6 +119,7 @@ pub unsafe fn system_call(number: i64, arguments: [usize; 6]) -> isize {
             }
             libc::SYS_openat2 => {
                 let flags = if c == 0 { 0 } else { (c as *const u64).read() as c_int };
+                look_at_paths();
                 open_with(a as c_int, b as *const c_char, flags, plain)
             }
             libc::SYS_flock => locks::lock_whole(a as c_int, b as c_int),
@@ -191,6 +192,7 @@ fn copy(to: c_int, from: c_int) {
 unsafe fn by_path(number: i64, [a, b, c, d, e, _]: [usize; 6], plain: impl FnOnce() -> isize) -> isize {
     let path = |word: usize| word as *const c_char;
     let flag = |flags: usize, flag: c_int| flags as c_int & flag != 0;
+    look_at_paths();
     // SAFETY: the program's paths.
     unsafe {
         match number {
@@ -247,6 +249,8 @@ unsafe fn by_path(number: i64, [a, b, c, d, e, _]: [usize; 6], plain: impl FnOnc
                 order(|touched| {
                     if number == libc::SYS_chdir {
                         add_path(touched, AT_FDCWD, path(a), true, READ);
+                    } else {
+                        numbers::add_use(touched, a as c_int);
                     }
                     touched.add(tree(), WRITE);
                 });
@@ -313,6 +317,8 @@ fn is_of_tree(path: &[u8]) -> bool {
 
 /// Adds a place that goes away or is moved.
 unsafe fn add_leaving(touched: &mut Touched, at: c_int, path: *const c_char, how: u64) {
+    // SAFETY: the program's path.
+    unsafe { names::add_numbers(touched, at, path) };
     // SAFETY: the program's path.
     if let Some(place) = unsafe { paths::place(at, path, false) } {
         names::add(touched, &place, how);
@@ -455,6 +461,39 @@ pub unsafe fn open_with(at: c_int, path: *const c_char, flags: c_int, plain: imp
 pub unsafe fn open(at: c_int, path: *const c_char, flags: c_int, mode: u32) -> isize {
     // SAFETY: what the program asks for.
     unsafe { open_with(at, path, flags, || call!(libc::SYS_openat, at, path, flags, mode)) }
+}
+
+/// Orders a call on a socket with an address, which may be a path: the name is looked up, or made.
+pub unsafe fn order_address(
+    fd: c_int,
+    how: u64,
+    path: *const c_char,
+    makes: bool,
+    mut others: impl FnMut(&mut dyn FnMut(ObjectId, u64)),
+) {
+    if !path.is_null() {
+        look_at_paths();
+    }
+    order(|touched| {
+        numbers::add_opening(touched, fd, how);
+        if !path.is_null() {
+            // SAFETY: a path.
+            unsafe { add_path(touched, AT_FDCWD, path, !makes, if makes { WRITE } else { LOOK }) };
+        }
+        if makes {
+            add_mask(touched);
+        }
+        others(&mut |object, how| touched.add(object, how));
+    });
+    numbers::learn_if_closed(fd);
+}
+
+/// A socket has made a name, if its address is one.
+pub unsafe fn made_socket(path: *const c_char) {
+    // SAFETY: a path, unless it is null.
+    if let Some(place) = unsafe { place(AT_FDCWD, path, false) } {
+        tell(&place, true, Named::Existing);
+    }
 }
 
 /// A number for what a path leads to that is the same in every execution.

@@ -4,6 +4,7 @@
 //! the semaphores, and tries again. The word of such an object has one bit, which moves with each change.
 
 use super::{files, numbers, object};
+use crate::descriptors;
 use crate::engine::{self, engine, step};
 use crate::kernel;
 use crate::sys::{call, syscall6};
@@ -59,6 +60,39 @@ fn order(object: ObjectId) {
     }
     let set = crate::objects::set_of(&[(object, Member::WRITE)]);
     step(Operation::Access { set, looks: false });
+}
+
+/// Orders a call on an open queue with all others on it, and with who polls it.
+fn order_queue(fd: c_int, object: ObjectId) {
+    super::order(|touched| {
+        numbers::add_use(touched, fd);
+        touched.add(object, Member::WRITE);
+        if let Some(polled) = descriptors::queue_object(fd) {
+            touched.add(polled, Member::WRITE | Member::TELL);
+        }
+    });
+    numbers::learn_if_closed(fd);
+}
+
+/// Makes a call on an open queue that does not wait, as a step, until it has something or gives up.
+fn retry_queue(fd: c_int, Waiting { waits, limit, restarts }: Waiting, mut call: impl FnMut() -> isize) -> isize {
+    numbers::look_at_numbers();
+    let object = queue(fd);
+    let nothing = -(if waits { ETIMEDOUT } else { EAGAIN } as isize);
+    loop {
+        order_queue(fd, object);
+        let result = call();
+        if result >= 0 {
+            changed(object);
+            descriptors::queue_changed(fd);
+        }
+        if result != nothing || !waits {
+            return result;
+        }
+        if let Err(error) = await_change(object, limit, restarts) {
+            return -(error as isize);
+        }
+    }
 }
 
 /// Something was changed: whoever waits looks again.
@@ -175,12 +209,12 @@ pub(super) unsafe fn system_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) ->
                 let limit = span(e as *const timespec, true);
                 // A time that is over: the kernel gives up at once.
                 let past = timespec { tv_sec: 0, tv_nsec: 0 };
-                let nothing = if waits { -(ETIMEDOUT as isize) } else { -(EAGAIN as isize) };
                 let waiting = Waiting { waits: waits && limit != Some(0), limit: limit.unwrap_or(0), restarts: true };
-                retry(queue(a as c_int), waiting, nothing, || call!(number, a, b, c, d, &raw const past))
+                retry_queue(a as c_int, waiting, || call!(number, a, b, c, d, &raw const past))
             }
             libc::SYS_mq_getsetattr => {
-                order(queue(a as c_int));
+                numbers::look_at_numbers();
+                order_queue(a as c_int, queue(a as c_int));
                 syscall6(number, a, b, c, d, e, f)
             }
             libc::SYS_shmat => {
@@ -199,6 +233,7 @@ pub(super) unsafe fn system_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) ->
                         let name = text.iter().fold(1, |h, c| mix(h, u64::from(*c)));
                         numbers::opened(result as c_int);
                         meet(QUEUE, inode(result as c_int), name);
+                        descriptors::adopt_queue(result as c_int, mix(QUEUE, name));
                     }
                     _ => {}
                 }

@@ -16,18 +16,20 @@ mod paths;
 mod state;
 
 use crate::engine::{engine, step};
+use crate::lessons::Lesson;
 use crate::objects;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use ordain_model::{ObjectId, ObjectKind, Operation, Outcome};
+use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome};
 
-pub use calls::{is_followed, lock, open, path_key, system_call};
+pub use calls::{is_followed, lock, made_socket, open, order_address, path_key, system_call};
 pub use locks::{is_lock_command, lock_objects, may_be_locked};
 pub use numbers::{
     before_close, closed, copied, count_numbers, learn_that_numbers_matter, look_at_numbers, number_object, opened,
-    order_file, order_use, take_number, take_number_of,
+    order_file, order_reopening, order_use, take_number, take_number_of,
 };
+pub use paths::{link_of, number_in};
 pub use state::{
     after_call, is_shared, learn_that_limits_matter, mask, order_attributes, order_call, order_command,
     order_opening_with, order_state, refuse_command, use_flags, use_limits,
@@ -106,6 +108,8 @@ struct Touched {
     members: Vec<(ObjectId, u64)>,
     /// Only looks.
     looks: bool,
+    /// Some of it was found by a path.
+    by_path: bool,
 }
 
 impl Touched {
@@ -147,8 +151,24 @@ fn order(mut touched: impl FnMut(&mut Touched)) {
         if again.objects().eq(now.objects()) {
             return;
         }
+        if now.by_path || again.by_path {
+            Lesson::Paths.learn(engine());
+        }
         now = again;
     }
+}
+
+/// Orders looking at what paths lead to, if that changes while threads are about to use them. What a thread announces next depends on that.
+pub fn look_at_paths() {
+    look_at_numbers();
+    if Lesson::Paths.is_known(engine()) {
+        order(|touched| touched.add(tree(), Member::READ));
+    }
+}
+
+/// What calls touch that are about to be made may be something else from now on.
+pub fn look_again() {
+    turn_version();
 }
 
 /// Paths and numbers may mean something else from now on.

@@ -1,10 +1,10 @@
 //! Names, the files behind them, and listings of directories, as objects.
 
 use super::paths::{self, Place};
-use super::{Touched, files, object, tree};
+use super::{Touched, files, numbers, object, tree};
 use crate::engine::engine;
 use crate::objects;
-use core::ffi::{c_char, c_int};
+use core::ffi::{CStr, c_char, c_int};
 use ordain_model::names::mix;
 use ordain_model::{Member, ObjectId, ObjectKind};
 
@@ -83,6 +83,7 @@ pub(super) fn is_free(path: &[u8]) -> bool {
 
 /// Adds the way to a place, and the name there in this way.
 pub(super) fn add(touched: &mut Touched, place: &Place, how: u64) {
+    touched.by_path = true;
     touched.add(tree(), Member::READ);
     for path in &place.way {
         touched.add(name(path), Member::READ);
@@ -93,8 +94,24 @@ pub(super) fn add(touched: &mut Touched, place: &Place, how: u64) {
     }
 }
 
+/// Adds the descriptors that a path goes through: the directory that it begins at, and one that it names.
+pub(super) unsafe fn add_numbers(touched: &mut Touched, at: c_int, path: *const c_char) {
+    if path.is_null() {
+        return;
+    }
+    // SAFETY: the program's path.
+    let text = unsafe { CStr::from_ptr(path) }.to_bytes();
+    let begins = (at >= 0 && text.first() != Some(&b'/')).then_some(at);
+    for fd in begins.into_iter().chain(paths::number_in(text)) {
+        numbers::add_use(touched, fd);
+        numbers::learn_if_closed(fd);
+    }
+}
+
 /// Adds what a path of the program leads to.
 pub(super) unsafe fn add_path(touched: &mut Touched, at: c_int, path: *const c_char, follows: bool, how: u64) {
+    // SAFETY: the program's path.
+    unsafe { add_numbers(touched, at, path) };
     // SAFETY: the program's path.
     if let Some(place) = unsafe { paths::place(at, path, follows) } {
         add(touched, &place, how);

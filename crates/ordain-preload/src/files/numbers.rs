@@ -1,8 +1,8 @@
 //! Numbers of descriptors: whoever uses one depends on who closes it, and who opens something gets the lowest that is free.
 //!
 //! Which thread gets which number is not explored, as long as nobody uses a number that is closed: that would make every two threads
-//! depend on each other that open something. The first use of a closed number teaches the search that numbers matter, and it
-//! begins again with that in mind.
+//! depend on each other that open something. The first use of a closed number, and the first that is replaced by another descriptor while it
+//! is open, teach the search that numbers matter, and it begins again with that in mind.
 
 use super::{Touched, files, locks, names, object, order, paths, turn_version};
 use crate::descriptors;
@@ -104,7 +104,7 @@ pub(super) fn add_table(touched: &mut Touched) {
 }
 
 /// Adds the use of a number. A closed one depends on who opens something next.
-fn add_use(touched: &mut Touched, fd: c_int) {
+pub(super) fn add_use(touched: &mut Touched, fd: c_int) {
     touched.add(number(fd).object, Member::READ);
     if matter() || !is_open(fd) {
         touched.add(object(TABLE, || 0), Member::READ);
@@ -150,6 +150,17 @@ pub(super) fn learn_if_closed(fd: c_int) {
 /// A descriptor is about to be made, which takes the lowest number that is free.
 pub fn take_number() {
     order(add_table);
+}
+
+/// What a descriptor leads to is about to be opened again, which takes the lowest number that is free.
+pub fn order_reopening(fd: c_int, mut others: impl FnMut(&mut dyn FnMut(ObjectId, u64))) {
+    look_at_numbers();
+    order(|touched| {
+        add_use(touched, fd);
+        add_table(touched);
+        others(&mut |object, how| touched.add(object, how));
+    });
+    learn_if_closed(fd);
 }
 
 /// A copy of a descriptor is about to be made, which takes the lowest number that is free.

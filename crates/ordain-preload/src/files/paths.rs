@@ -1,6 +1,7 @@
 //! What a path leads to: the name at its end, in the directory that the kernel says it is in, and the names on the way that may change.
 
 use super::files;
+use crate::handles;
 use crate::sys::{self, call};
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_int};
@@ -48,8 +49,8 @@ pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The name of a descriptor in /proc.
-fn link_of(fd: c_int) -> [u8; 32] {
+/// The name of a descriptor in /proc, and zeroes.
+pub fn link_of(fd: c_int) -> [u8; 32] {
     let mut path = [0u8; 32];
     path[..14].copy_from_slice(b"/proc/self/fd/");
     let (mut n, mut digits) = (fd.max(0) as u32, [0u8; 10]);
@@ -63,6 +64,32 @@ fn link_of(fd: c_int) -> [u8; 32] {
         path[14 + i] = digits[count - 1 - i];
     }
     path
+}
+
+/// The descriptor of this process that a path names, if it names one.
+pub fn number_in(path: &[u8]) -> Option<c_int> {
+    match path {
+        b"/dev/stdin" => return Some(0),
+        b"/dev/stdout" => return Some(1),
+        b"/dev/stderr" => return Some(2),
+        _ => {}
+    }
+    let parse = |text: &[u8]| core::str::from_utf8(text).ok()?.parse::<c_int>().ok();
+    let number = match path.strip_prefix(b"/proc/") {
+        None => path.strip_prefix(b"/dev/fd/")?,
+        Some(rest) => {
+            let (process, number) = rest.split_at(rest.iter().position(|c| *c == b'/')?);
+            // SAFETY: asks for a number.
+            let real = unsafe { call!(sys::SYS_getpid) } as c_int;
+            let is_own = |process: c_int| process == real || process == handles::own();
+            if !matches!(process, b"self" | b"thread-self") && !parse(process).is_some_and(is_own) {
+                return None;
+            }
+            number.strip_prefix(b"/fd/")?
+        }
+    };
+    // More may follow, if it is a directory.
+    parse(number.split(|c| *c == b'/').next()?)
 }
 
 /// What the kernel calls an open descriptor.

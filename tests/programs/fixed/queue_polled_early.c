@@ -1,0 +1,31 @@
+// As bugs/queue_polled_early.c, but poll waits for the message.
+#include <assert.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <pthread.h>
+
+static mqd_t queue;
+
+static void *send_one(void *unused) {
+    mq_send(queue, "x", 1, 0);
+    return NULL;
+}
+
+int main(void) {
+    struct mq_attr shape = {.mq_maxmsg = 1, .mq_msgsize = 1};
+    const char *name = "/ordain_queue_polled_and_waited";
+    mq_unlink(name);
+    queue = mq_open(name, O_CREAT | O_RDWR, 0600, &shape);
+    if (queue < 0)
+        return 3;
+    mq_unlink(name);
+    pthread_t sender;
+    pthread_create(&sender, NULL, send_one, NULL);
+    struct pollfd wanted = {queue, POLLIN, 0};
+    int ready = poll(&wanted, 1, -1);
+    pthread_join(sender, NULL);
+    mq_close(queue);
+    assert(ready == 1);
+    return 0;
+}
