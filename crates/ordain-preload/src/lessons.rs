@@ -29,6 +29,10 @@ pub enum Lesson {
     Draws = 8,
     /// What paths lead to: that has changed while a call was about to be made.
     Paths = 9,
+    /// Whether closing a descriptor gives up locks on its file: one was locked.
+    FileLocks = 10,
+    /// When limits of resources are changed: one was, beside other threads.
+    Limits = 11,
 }
 
 impl Lesson {

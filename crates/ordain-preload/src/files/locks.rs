@@ -11,6 +11,7 @@ use crate::children;
 use crate::engine::{self, engine};
 use crate::inherited;
 use crate::kernel;
+use crate::lessons::Lesson;
 use crate::objects;
 use crate::signals;
 use crate::sys::{self, call};
@@ -20,15 +21,12 @@ use core::ffi::c_int;
 use libc::{EAGAIN, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, flock};
 use libc::{F_GETLK, F_SETLK, F_SETLKW, F_UNLCK, LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, SEEK_SET};
 use ordain_model::names::mix;
-use ordain_model::{Member, ObjectId, ObjectKind, Operation, Site, Wait};
-use ordain_wire::Event;
+use ordain_model::{Member, ObjectId, ObjectKind, Operation, Wait};
 
 /// What keys begin with: of locks on whole files and on parts, and of who holds them.
 const WHOLE: u64 = 0x666c_6f63;
 const PARTS: u64 = 0x6c6f_636b;
 const HOLDS: u64 = 0x686f_6c64;
-/// What the search learns when a program locks files.
-const LOCKS_MATTER: Site = Site(u64::MAX - 3);
 /// Bits of the locks on a whole file: nobody holds one, and nobody holds it for itself.
 const FREE: u64 = 1;
 const SHARED: u64 = 2;
@@ -65,7 +63,7 @@ fn holder(kind: u64, of: ObjectId) -> ObjectId {
 /// Whether closing descriptors may give up locks. It does so seldom: the first lock teaches the search that it does.
 fn matter() -> bool {
     // SAFETY: only the carrier comes here, and nobody changes it any more.
-    unsafe { LINKED || files().locked || engine().arbiter.long_loops().contains(&LOCKS_MATTER) }
+    unsafe { LINKED || files().locked || Lesson::FileLocks.is_known(engine()) }
 }
 
 /// A file is about to be locked.
@@ -79,9 +77,7 @@ fn begin(fd: c_int, object: ObjectId) {
     if engine().is_alone() {
         files().locked = true;
     } else if !matter() {
-        let e = engine();
-        e.log(&Event::Lesson { lesson: LOCKS_MATTER.0 });
-        e.arbiter.learn(LOCKS_MATTER);
+        Lesson::FileLocks.learn(engine());
     }
     children::locks::meet_any(key(0, object));
     if !files().locks.contains(&object) {

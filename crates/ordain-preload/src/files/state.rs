@@ -4,22 +4,21 @@
 use super::{Touched, numbers, object, order, tree};
 use crate::descriptors;
 use crate::engine::{self, engine};
+use crate::lessons::Lesson;
 use crate::signals;
 use crate::sys::{self, call};
 use crate::threads;
 use crate::unmodelled::{self, Unmodelled};
 use core::ffi::c_int;
 use ordain_model::names::mix;
-use ordain_model::{Member, ObjectId, Site, ThreadId};
-use ordain_wire::{Event, Sharing, State, sharing};
+use ordain_model::{Member, ObjectId, ThreadId};
+use ordain_wire::{Sharing, State, sharing};
 
 const READ: u64 = Member::READ;
 const WRITE: u64 = Member::WRITE;
 /// What keys of state and of attributes of threads begin with.
 const STATE: u64 = 0x7374_6174;
 const THREAD: u64 = 0x6174_7472;
-/// What the search learns when a socket is told how long its calls wait.
-const LIMITS_MATTER: Site = Site(u64::MAX - 4);
 /// Whether the program is linked with a function that can change flags of descriptors.
 static mut FLAGS_CHANGE: bool = false;
 
@@ -268,15 +267,14 @@ pub fn use_flags(fd: c_int) {
 /// A socket was told how long its calls wait. Few programs do that while there are other threads: the first teaches the search that it
 /// matters.
 pub fn learn_that_limits_matter() {
-    if !engine().is_alone() && !engine().arbiter.long_loops().contains(&LIMITS_MATTER) {
-        engine().log(&Event::Lesson { lesson: LIMITS_MATTER.0 });
-        engine().arbiter.learn(LIMITS_MATTER);
+    if !engine().is_alone() && !Lesson::Limits.is_known(engine()) {
+        Lesson::Limits.learn(engine());
     }
 }
 
 /// A call on a descriptor asks how long it waits: a step in programs that change that while there are other threads.
 pub fn use_limits(fd: c_int) {
-    if !engine().is_alone() && engine().arbiter.long_loops().contains(&LIMITS_MATTER) {
+    if !engine().is_alone() && Lesson::Limits.is_known(engine()) {
         order_opening(fd, false);
     }
 }
