@@ -118,6 +118,16 @@ pub fn shares_left(op: &Operation, view: &impl View) -> Option<u64> {
     }
 }
 
+/// Whether the value of a reference count is kept alive.
+pub(crate) fn has_shares(count: ObjectId, view: &impl View) -> bool {
+    count::is_shared(count, view)
+}
+
+/// Whether a channel has senders.
+pub(crate) fn has_senders(channel: ObjectId, view: &impl View) -> bool {
+    view.word(channel::senders(channel)) > 0
+}
+
 /// Adds what `op` touches but for signals and cancellation: what it waits for, if a handler runs in its place.
 pub fn add_objects(op: &Operation, thread: ThreadId, view: &impl View, out: &mut Footprint) {
     object_footprint(op, thread, 0, view, out);
