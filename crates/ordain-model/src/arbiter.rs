@@ -435,6 +435,12 @@ impl Arbiter {
         level.map_or(u32::MAX, |level| self.options.spin_bound.saturating_mul(1 << (4 * level)))
     }
 
+    /// Whether a wait for a time may also end without a reason before that time. Front ends then let the thread choose, and wait without a
+    /// time if it does end so: what comes of it is neither a notification nor that its time is over. Who only goes round has seen that already.
+    pub fn may_wake_early(&self, thread: ThreadId) -> bool {
+        self.options.spurious_wakeups && !self.threads[thread.index()].idle.goes_round(self.options.spin_bound)
+    }
+
     /// What a thread has announced.
     #[inline]
     pub fn pending(&self, thread: ThreadId) -> Option<(Operation, Site)> {

@@ -250,6 +250,11 @@ impl Idle {
         self.rounds.iter().find(|r| r.site == site)
     }
 
+    /// Whether it has been idle at one place for `bound` rounds.
+    pub(crate) fn goes_round(&self, bound: u32) -> bool {
+        self.rounds.iter().any(|r| r.count >= bound)
+    }
+
     /// Whether a step of the thread leaves things as they were as far as other spinning threads go: it failed, or is part of a loop
     /// that the thread goes round for at least the second time after `bound` idle rounds. For `same` see [`Idle::note`].
     pub(crate) fn leaves_unchanged(
@@ -261,7 +266,7 @@ impl Idle {
         same: bool,
     ) -> bool {
         let kind = counts(op, outcome, same);
-        let spins = self.rounds.iter().any(|r| r.count >= bound) || self.rereads >= bound.saturating_mul(8);
+        let spins = self.goes_round(bound) || self.rereads >= bound.saturating_mul(8);
         kind == Counts::Looks
             || same
             || outcome == Outcome::FAILED

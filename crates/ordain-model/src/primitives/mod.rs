@@ -76,7 +76,9 @@ pub fn choices(op: &Operation, thread: ThreadId, view: &impl View) -> u32 {
             _ => 1,
         }
     } else {
+        // A wait for a time ends before it only if its front end has asked: what it gets must tell that from its time being over.
         let spurious = view.fixed().spurious
+            && op.wait() != Some(Wait::Timed)
             && match *op {
                 // The word of a barrier counts who has arrived, so nobody leaves it early.
                 Operation::Woken { queue, .. } => view.fixed().param(queue) == 0,
