@@ -400,7 +400,8 @@ impl Arbiter {
         let bound = self.spin_bound(site);
         let hogs = self.hogs(thread, &op);
         let entry = &mut self.threads[thread.index()];
-        let held = entry.idle.holds(&op, site, bound);
+        let locks = self.execution.state.holds.iter().filter(|h| h.thread == thread).map(|h| h.object);
+        let held = entry.idle.holds(&op, site, bound, locks);
         let hogs = hogs && !held;
         if hogs {
             entry.idle.watch_nothing();
@@ -420,8 +421,9 @@ impl Arbiter {
             && self.run.1 >= most / 16
             && self.run.0 == Some(thread)
             && self.execution.steps.len() - self.progress >= most / 2
-            && self.alive.len() > 1
             && !matches!(op, Operation::Spawn { .. } | Operation::Exit | Operation::Crash | Operation::End)
+            // Not while it holds what all others wait for: they would still not have had their chance.
+            && self.alive.iter().any(|t| *t != thread && self.choices(*t) > 0)
     }
 
     /// How many idle rounds at a site are free.
@@ -431,6 +433,12 @@ impl Arbiter {
         }
         let level = (0..=LEVELS).find(|level| !self.long_loops.contains(&lesson(site, *level)));
         level.map_or(u32::MAX, |level| self.options.spin_bound.saturating_mul(1 << (4 * level)))
+    }
+
+    /// Whether a wait for a time may also end without a reason before that time. Front ends then let the thread choose, and wait without a
+    /// time if it does end so: what comes of it is neither a notification nor that its time is over. Who only goes round has seen that already.
+    pub fn may_wake_early(&self, thread: ThreadId) -> bool {
+        self.options.spurious_wakeups && !self.threads[thread.index()].idle.goes_round(self.options.spin_bound)
     }
 
     /// What a thread has announced.
@@ -648,7 +656,8 @@ impl Arbiter {
         if cell.is_some() {
             self.unsettled = Some(unsettled);
         } else {
-            self.settle(&unsettled, false);
+            let same = self.leaves_shares(&op);
+            self.settle(&unsettled, same);
         }
         self.footprint = footprint;
         if let Operation::Join { thread: target, .. } = op
@@ -659,6 +668,17 @@ impl Arbiter {
         }
         self.follow_up(&op, thread, outcome, number);
         outcome
+    }
+
+    /// Whether a step that was applied only changed the number of those who share something, and some are left.
+    fn leaves_shares(&self, op: &Operation) -> bool {
+        let state = &self.execution.state;
+        match *op {
+            Operation::AddShare { .. } | Operation::CloneSender { .. } => true,
+            Operation::DropShare { count, weak } => weak || primitives::has_shares(count, state),
+            Operation::DropSender { channel } => primitives::has_senders(channel, state),
+            _ => false,
+        }
     }
 
     /// Takes note of what a step means for threads that spin. `same` says that it left the cell that it wrote as it was.

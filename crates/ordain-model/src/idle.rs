@@ -5,6 +5,8 @@
 //! *held*: it goes on when an object that it watches changes, or when nobody else can go on. So a loop that waits for
 //! a flag is explored in finitely many executions, and one that waits for ever is found.
 //!
+//! Taking a lock counts as looking, too: a thread that takes and gives back the same again and again has changed nothing on balance.
+//!
 //! What a thread watches is what it has looked at since it was last at the same place, so a loop may be of any shape. A thread that has seen
 //! a change since then is not held: it may be about to leave the loop.
 
@@ -44,6 +46,8 @@ struct Watched {
 struct Look {
     site: Site,
     object: ObjectId,
+    /// What the operation was about, which may consist of several objects; `None` if only its place counts.
+    about: Option<ObjectId>,
     at: u32,
 }
 
@@ -116,7 +120,25 @@ fn is_signal(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::SIGNALLED | Outcome::BROKEN_OFF)
 }
 
-/// `same` says that a cell or count may have been written and holds what it held before.
+/// Whether the operation takes something that its thread gives back again: it may do so only to look at what is guarded. A wait that may
+/// expire does not count, because only its expiring is held.
+fn takes(op: &Operation) -> bool {
+    match op {
+        Operation::Lock { wait, .. } | Operation::ReadLock { wait, .. } | Operation::WriteLock { wait, .. } => {
+            *wait != Wait::Timed
+        }
+        // Not its turn, which comes later: who is held there keeps others out.
+        Operation::WriteQueue { .. } | Operation::WriteTicket { .. } => true,
+        _ => false,
+    }
+}
+
+/// What an operation that looks is about; `None` if its objects are as many as it happens to find.
+fn about(op: &Operation) -> Option<ObjectId> {
+    if matches!(op, Operation::Access { .. } | Operation::Poll { .. }) { None } else { op.object() }
+}
+
+/// `same` says that a cell or count may have been written and holds what it held before, or that shares came or went and some are left.
 fn counts(op: &Operation, outcome: Outcome, same: bool) -> Counts {
     let failed = outcome == Outcome::FAILED;
     match op {
@@ -126,7 +148,15 @@ fn counts(op: &Operation, outcome: Outcome, same: bool) -> Counts {
         {
             Counts::Looks
         }
-        Operation::Store { .. } if same => Counts::Neutral,
+        Operation::Store { .. }
+        | Operation::AddShare { .. }
+        | Operation::DropShare { .. }
+        | Operation::CloneSender { .. }
+        | Operation::DropSender { .. }
+            if same =>
+        {
+            Counts::Neutral
+        }
         Operation::Yield | Operation::Sleep => Counts::Idle,
         // It has failed to take the lock at once, and waits for it.
         Operation::WriteQueue { .. } => Counts::Neutral,
@@ -220,6 +250,11 @@ impl Idle {
         self.rounds.iter().find(|r| r.site == site)
     }
 
+    /// Whether it has been idle at one place for `bound` rounds.
+    pub(crate) fn goes_round(&self, bound: u32) -> bool {
+        self.rounds.iter().any(|r| r.count >= bound)
+    }
+
     /// Whether a step of the thread leaves things as they were as far as other spinning threads go: it failed, or is part of a loop
     /// that the thread goes round for at least the second time after `bound` idle rounds. For `same` see [`Idle::note`].
     pub(crate) fn leaves_unchanged(
@@ -231,7 +266,7 @@ impl Idle {
         same: bool,
     ) -> bool {
         let kind = counts(op, outcome, same);
-        let spins = self.rounds.iter().any(|r| r.count >= bound) || self.rereads >= bound.saturating_mul(8);
+        let spins = self.goes_round(bound) || self.rereads >= bound.saturating_mul(8);
         kind == Counts::Looks
             || same
             || outcome == Outcome::FAILED
@@ -241,8 +276,15 @@ impl Idle {
     }
 
     /// Whether a thread that announces `op` must be held. `bound` idle rounds, and eight times as many repeated reads, are
-    /// free. Waits that may expire are held only as far as expiring goes.
-    pub(crate) fn holds(&mut self, op: &Operation, site: Site, bound: u32) -> bool {
+    /// free. Waits that may expire are held only as far as expiring goes. Who has taken one of the `locks` in this round gives it back
+    /// first, so that others can go on; it is held where it takes it again.
+    pub(crate) fn holds(
+        &mut self,
+        op: &Operation,
+        site: Site,
+        bound: u32,
+        mut locks: impl Iterator<Item = ObjectId>,
+    ) -> bool {
         let since = match op {
             _ if matches!(op, Operation::Yield | Operation::Sleep) || op.may_give_up() => {
                 self.rounds_at(site).filter(|r| r.count >= bound).map(|r| r.at)
@@ -257,11 +299,14 @@ impl Idle {
             | Operation::TestCancel
             | Operation::Access { .. }
             | Operation::Count { observes: true, .. } => self.last_look(op, site),
-            _ if op.wait() == Some(Wait::Try) => self.last_look(op, site),
+            _ if op.wait() == Some(Wait::Try) || takes(op) => self.last_look(op, site),
             _ => None,
         };
         // Who has seen a change since may do something else now.
         let Some(since) = since.filter(|since| self.changed <= *since) else { return false };
+        if locks.any(|lock| self.looks.iter().any(|l| l.about == Some(lock) && l.at >= since)) {
+            return false;
+        }
         self.since = since;
         true
     }
@@ -273,8 +318,8 @@ impl Idle {
 
     /// When the thread last looked at the same at the same place.
     fn last_look(&self, op: &Operation, site: Site) -> Option<u32> {
-        let object = if matches!(op, Operation::Access { .. }) { None } else { op.object() };
-        let same = |l: &&Look| l.site == site && object.is_none_or(|o| l.object == o);
+        let about = about(op);
+        let same = |l: &&Look| l.site == site && l.about == about;
         self.looks.iter().filter(same).map(|l| l.at).max()
     }
 
@@ -320,15 +365,15 @@ impl Idle {
             self.looks.clear();
             self.changed = now;
         }
-        if kind == Counts::Looks && !accesses.is_empty() {
+        if (kind == Counts::Looks || takes(op)) && !accesses.is_empty() {
             // Paths have directories in common; only who looks at the same again goes round.
             let again = |a: &Access| self.looks.iter().any(|l| l.site == site && l.object == a.object());
             let all = matches!(op, Operation::Access { .. });
             self.rereads += u32::from(if all { accesses.iter().all(again) } else { accesses.iter().any(again) });
             for access in accesses {
                 match self.looks.iter_mut().find(|l| l.site == site && l.object == access.object()) {
-                    Some(look) => look.at = now,
-                    None => self.looks.push(Look { site, object: access.object(), at: now }),
+                    Some(look) => (look.about, look.at) = (about(op), now),
+                    None => self.looks.push(Look { site, object: access.object(), about: about(op), at: now }),
                 }
             }
         }
@@ -380,7 +425,7 @@ mod tests {
         for _ in 0..3 {
             assert_eq!((idle.now, idle.changed, idle.since), (0, 0, 0));
             for round in 0..3 {
-                assert_eq!(idle.holds(&Operation::Yield, Site(1), 2), round >= 2);
+                assert_eq!(idle.holds(&Operation::Yield, Site(1), 2, core::iter::empty()), round >= 2);
                 idle.note(&Operation::Yield, Outcome::DONE, Site(1), &[], &[], &[], false);
             }
             idle.reset();

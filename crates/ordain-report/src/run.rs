@@ -111,6 +111,11 @@ impl Estimate {
         Self::from_ln(ln, ln, ln, total)
     }
 
+    /// Whether a search of which so much is done, and something left, shows that the estimate is wrong.
+    pub fn is_refuted_by(&self, done: u64) -> bool {
+        self.log10 <= (done.max(1) as f64).log10()
+    }
+
     /// The same of a search of which so much is done, and something left.
     pub fn with_done(self, done: u64) -> Self {
         let least = (done as f64 + 1.0).log10();

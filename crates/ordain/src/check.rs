@@ -395,6 +395,8 @@ impl Run<'_> {
             report.spun |= spun;
             if summary.restarted {
                 (total.executions, total.blocked) = (0, 0);
+                // What misbehaved before is found again.
+                report.failing = 0;
                 foreseen.0 = Summary::default();
                 foresight.restart();
                 report.estimate = None;
@@ -424,8 +426,10 @@ impl Run<'_> {
                 }
             }
             let Some(noticed) = found.into_inner() else { break };
-            report.failing += 1;
             let invalid = matches!(noticed.kind, FindingKind::Nondeterminism);
+            let ends = invalid || !self.check.keep_going;
+            // An execution that showed how long a loop is does not count: the search has begun again behind it.
+            report.failing += u64::from(summary.executions > 0 || ends);
             let new = !report.findings.iter().any(|f: &Finding| f.is_like(&noticed));
             if new && report.findings.len() < MOST_FINDINGS {
                 let finding = self.confirm(noticed, report.findings.len() + 1);
@@ -467,7 +471,9 @@ impl Run<'_> {
         if let Some(Err(error)) = trace.map(TraceFile::finish) {
             report.trouble = Some(format!("the exploration trace is not complete: {error}"));
         }
-        (report.executions, report.blocked, report.steps) = (total.executions, total.blocked, total.steps);
+        // What misbehaved in a search that was to begin again was run, too.
+        report.executions = total.executions.max(report.failing);
+        (report.blocked, report.steps) = (total.blocked, total.steps);
         (report.threads, report.depth) = (total.threads, total.depth);
         report.elapsed = elapsed(&conductor);
         let explored = total.exhausted && strategy.coverage() == Coverage::Everything;

@@ -11,6 +11,7 @@ pub fn spin_loop() {
     if rt::active() {
         rt::step(Operation::Yield);
     } else {
+        rt::idle_in_tear_down();
         std::hint::spin_loop();
     }
 }

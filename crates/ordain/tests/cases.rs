@@ -287,3 +287,76 @@ fn threads_of_std_are_noticed_whatever_they_use() {
         std::thread::spawn(move || drop(value2)).join().unwrap();
     });
 }
+
+/// Must be a deadlock, told soon although the tear-down does not want to end.
+fn is_a_deadlock(program: fn()) {
+    let begin = std::time::Instant::now();
+    for _ in 0..2 {
+        let report = check().run(program);
+        assert_eq!(report.findings[0].kind(), &ordain::FindingKind::Deadlock, "{report}");
+    }
+    assert!(begin.elapsed() < std::time::Duration::from_secs(20));
+}
+
+/// Calls a function again and again when it is dropped, until that says that it is done.
+struct SpinsOnDrop<F: FnMut() -> bool>(F);
+impl<F: FnMut() -> bool> Drop for SpinsOnDrop<F> {
+    fn drop(&mut self) {
+        while !(self.0)() {}
+    }
+}
+
+#[test]
+fn a_destructor_that_spins_does_not_hang_the_tear_down() {
+    fn deadlock(is_done: fn(&AtomicUsize) -> bool) {
+        let flag = StdArc::new(AtomicUsize::new(0));
+        let stuck = thread::spawn(move || {
+            let _spins = SpinsOnDrop(|| is_done(&flag));
+            thread::park();
+        });
+        stuck.join().unwrap();
+    }
+    is_a_deadlock(|| deadlock(|flag| flag.load(SeqCst) == 1));
+    is_a_deadlock(|| {
+        deadlock(|flag| {
+            thread::yield_now();
+            flag.load(SeqCst) == 1
+        });
+    });
+    is_a_deadlock(|| {
+        deadlock(|flag| {
+            thread::sleep(std::time::Duration::from_secs(1));
+            flag.load(SeqCst) == 1
+        });
+    });
+}
+
+#[test]
+fn a_thread_that_catches_what_ends_it_does_not_hang_the_tear_down() {
+    is_a_deadlock(|| {
+        let stuck = thread::spawn(|| while std::panic::catch_unwind(thread::park).is_err() {});
+        stuck.join().unwrap();
+    });
+    is_a_deadlock(|| {
+        let flag = AtomicUsize::new(0);
+        thread::park();
+        while flag.load(SeqCst) == 0 {}
+    });
+}
+
+#[test]
+fn a_destructor_that_spins_sees_what_other_destructors_do() {
+    is_a_deadlock(|| {
+        let flag = StdArc::new(AtomicUsize::new(0));
+        let flag2 = flag.clone();
+        let _sets = SpinsOnDrop(move || flag2.swap(1, SeqCst) < 2);
+        let stuck = thread::spawn(move || {
+            let _spins = SpinsOnDrop(|| {
+                thread::yield_now();
+                flag.load(SeqCst) == 1
+            });
+            thread::park();
+        });
+        stuck.join().unwrap();
+    });
+}

@@ -225,3 +225,67 @@ fn a_stolen_wake_up_needs_a_third_thread() {
     let found = finding(Panic, program(2));
     assert!(found.message().contains("there is an item"), "{found}");
 }
+
+/// Waits for a time and tells how that ended: whether it was ready, and whether the time was over.
+fn waits_for_a_time() -> (bool, bool) {
+    let pair = shared(false);
+    let pair2 = pair.clone();
+    let other = thread::spawn(move || {
+        *pair2.0.lock().unwrap() = true;
+        pair2.1.notify_one();
+    });
+    let mut guard = pair.0.lock().unwrap();
+    let mut expired = false;
+    if !*guard {
+        let waited = pair.1.wait_timeout(guard, Duration::from_millis(5)).unwrap();
+        (guard, expired) = (waited.0, waited.1.timed_out());
+    }
+    let seen = (*guard, expired);
+    drop(guard);
+    other.join().unwrap();
+    seen
+}
+
+#[test]
+fn a_timed_wait_may_also_end_without_a_reason() {
+    let notified = (true, false);
+    let expired = [(false, true), (true, true)];
+    assert_eq!(outcomes(waits_for_a_time), BTreeSet::from([notified, expired[0], expired[1]]));
+    let spurious = quiet().spurious_wakeups(true);
+    let all = BTreeSet::from([notified, expired[0], expired[1], (false, false)]);
+    assert_eq!(outcomes_with(spurious.clone(), waits_for_a_time), all);
+    // Its time is not over while others can go on.
+    let kind = spurious.kind_time(true);
+    assert_eq!(outcomes_with(kind, waits_for_a_time), BTreeSet::from([notified, (false, false)]));
+}
+
+#[test]
+fn a_timed_wait_expires_in_kind_time_though_it_may_end_without_a_reason() {
+    let alone = || {
+        let pair = shared(());
+        let guard = pair.0.lock().unwrap();
+        let waited = pair.1.wait_timeout(guard, Duration::from_millis(5)).unwrap();
+        waited.1.timed_out()
+    };
+    let check = quiet().spurious_wakeups(true).kind_time(true);
+    assert_eq!(outcomes_with(check, alone), BTreeSet::from([false, true]));
+}
+
+#[test]
+fn a_loop_of_timed_waits_stands_spurious_wake_ups() {
+    for kind in [false, true] {
+        let report = quiet().spurious_wakeups(true).kind_time(kind).max_steps(10_000).run(|| {
+            let pair = shared(false);
+            let pair2 = pair.clone();
+            let other = thread::spawn(move || *pair2.0.lock().unwrap() = true);
+            let mut guard = pair.0.lock().unwrap();
+            while !*guard {
+                guard = pair.1.wait_timeout(guard, Duration::from_millis(5)).unwrap().0;
+            }
+            drop(guard);
+            other.join().unwrap();
+        });
+        report.expect_no_finding();
+        assert_eq!(report.verdict, ordain::Verdict::Verified, "{report}");
+    }
+}

@@ -242,3 +242,43 @@ fn a_long_loop_that_one_worker_learns_of_is_known_to_all() {
     let one = Check::new().schedule_directory(None).run(program).executions;
     assert_eq!(explore(3, Strategy::Optimal, program).executions, one);
 }
+
+#[test]
+fn what_is_run_again_is_counted_once() {
+    for workers in [1, 2, 3] {
+        let check = Check::new().keep_going(true).shrink_time(Duration::ZERO).schedule_directory(None);
+        // The loop shows that it is long, and the search begins again.
+        let report = check.workers(workers).run(|| {
+            let stuck = ordain::thread::spawn(ordain::thread::park);
+            let busy = ordain::thread::spawn(|| (0..3).for_each(|_| ordain::thread::yield_now()));
+            stuck.join().unwrap();
+            busy.join().unwrap();
+        });
+        assert_eq!((report.executions, report.failing), (1, 1), "{workers} {report}");
+    }
+}
+
+#[test]
+fn an_estimate_that_the_search_refutes_is_not_told() {
+    fn dance(mine: &AtomicUsize, theirs: &AtomicUsize) {
+        loop {
+            mine.store(1, SeqCst);
+            if theirs.load(SeqCst) == 0 {
+                break;
+            }
+            mine.store(0, SeqCst);
+            ordain::thread::yield_now();
+        }
+        mine.store(0, SeqCst);
+    }
+    let check = Check::new().strategy(Strategy::Optimal).max_time(Duration::from_secs(1)).schedule_directory(None);
+    let report = check.workers(2).run(|| {
+        let flags = std::sync::Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let flags2 = flags.clone();
+        let other = ordain::thread::spawn(move || dance(&flags2.1, &flags2.0));
+        dance(&flags.0, &flags.1);
+        other.join().unwrap();
+    });
+    assert_eq!(report.verdict, Verdict::NoFinding, "{report}");
+    assert!(!report.to_string().contains("about 100 %"), "{report}");
+}

@@ -28,6 +28,11 @@ pub(super) fn left(count: ObjectId, view: &impl View) -> u64 {
     (view.word(count) & STRONG).saturating_sub(1)
 }
 
+/// Whether a share is left that keeps the value alive.
+pub(super) fn is_shared(count: ObjectId, view: &impl View) -> bool {
+    view.word(count) & STRONG != 0
+}
+
 pub(super) fn add(count: ObjectId, weak: bool, state: &mut State) -> Outcome {
     state.set(count, state.word(count).wrapping_add(share(weak)));
     Outcome::DONE

@@ -76,7 +76,9 @@ pub fn choices(op: &Operation, thread: ThreadId, view: &impl View) -> u32 {
             _ => 1,
         }
     } else {
+        // A wait for a time ends before it only if its front end has asked: what it gets must tell that from its time being over.
         let spurious = view.fixed().spurious
+            && op.wait() != Some(Wait::Timed)
             && match *op {
                 // The word of a barrier counts who has arrived, so nobody leaves it early.
                 Operation::Woken { queue, .. } => view.fixed().param(queue) == 0,
@@ -116,6 +118,16 @@ pub fn shares_left(op: &Operation, view: &impl View) -> Option<u64> {
         Operation::DropShare { count, weak: false } => Some(count::left(count, view)),
         _ => None,
     }
+}
+
+/// Whether the value of a reference count is kept alive.
+pub(crate) fn has_shares(count: ObjectId, view: &impl View) -> bool {
+    count::is_shared(count, view)
+}
+
+/// Whether a channel has senders.
+pub(crate) fn has_senders(channel: ObjectId, view: &impl View) -> bool {
+    view.word(channel::senders(channel)) > 0
 }
 
 /// Adds what `op` touches but for signals and cancellation: what it waits for, if a handler runs in its place.

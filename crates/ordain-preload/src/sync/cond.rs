@@ -51,6 +51,7 @@ pub(super) unsafe fn wait_with(cond: *mut pthread_cond_t, mutex: *mut pthread_mu
     unsafe {
         let queue = object(cond);
         let lock = mutex::object(mutex);
+        let wait = super::early_or(wait);
         if step(Operation::QueueWait { queue, lock }) == Outcome::FAILED {
             // There is nothing to wait for any more.
             return 0;

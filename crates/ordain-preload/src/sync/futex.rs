@@ -8,6 +8,7 @@ use libc::{EAGAIN, EINTR, ENOSYS, ETIMEDOUT, timespec};
 use ordain_model::{ObjectId, Operation, Outcome, Wait};
 
 fn wait_in(cell: ObjectId, queue: ObjectId, expected: u32, wait: Wait) -> i32 {
+    let wait = super::early_or(wait);
     if step(Operation::FutexWait { cell, queue, expected: u64::from(expected) }) == Outcome::FAILED {
         return EAGAIN;
     }

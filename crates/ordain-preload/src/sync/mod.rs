@@ -11,8 +11,18 @@ mod rwlock;
 mod semaphore;
 mod spin;
 
+use crate::engine;
+use ordain_model::{Operation, Outcome, Wait};
+
 pub use once::COMPLETE;
 pub use spin::UNLOCKED;
+
+/// How a wait ends that may end for lack of time: explored, if waits may also end without a reason before that time.
+fn early_or(wait: Wait) -> Wait {
+    let e = engine::engine();
+    let may = wait == Wait::Timed && e.arbiter.may_wake_early(e.me());
+    if may && engine::step(Operation::Choose { count: 2 }) == Outcome(1) { Wait::Interruptible } else { wait }
+}
 
 /// Begins an execution.
 pub fn begin() {

@@ -319,7 +319,9 @@ impl Run<'_> {
                 None => return self.explore(None, None),
             },
         };
-        (report.executions, report.blocked, report.steps) = (total.executions, total.blocked, total.steps);
+        // What misbehaved in a search that was to begin again was run, too.
+        report.executions = total.executions.max(report.failing);
+        (report.blocked, report.steps) = (total.blocked, total.steps);
         (report.threads, report.depth) = (total.threads, total.depth);
         let explored = total.exhausted && !strategy.samples();
         report.blind_spot = self.executor.sight().blind_spot();
@@ -352,15 +354,26 @@ impl Run<'_> {
         let hire = |number: usize| -> Hire<'_, Crew<'_>> { Box::new(move || Crew::new(common, number as u64)) };
         let crew = (0..workers).map(hire).collect();
         let (mut stop, mut lost) = (false, false);
+        // How many of the result that is being taken in misbehaved.
+        let mut last = 0;
         let (controller, labour) =
             drive(controller, crew, Duration::ZERO, Duration::from_millis(100), &mut |_, told| {
                 let accepted = !matches!(told, Drive::Result(..));
                 match told {
                     // At the end others may have noticed something too.
-                    Drive::Result(heard) if stop || lost => report.failing += heard.failing,
-                    Drive::Result(heard) => stop |= self.hear(heard, report).is_break(),
-                    // What has begun again may be found again.
-                    Drive::Accepted(Accepted::Restarted) if report.findings.is_empty() => report.failing = 0,
+                    Drive::Result(heard) if stop || lost => {
+                        last = heard.failing;
+                        report.failing += last;
+                    }
+                    Drive::Result(heard) => {
+                        last = heard.failing;
+                        stop |= self.hear(heard, report).is_break();
+                    }
+                    Drive::Accepted(Accepted::Counts) => last = 0,
+                    // What has begun again is found again, unless it is over.
+                    Drive::Accepted(Accepted::Restarted) if !stop => (report.failing, last) = (0, 0),
+                    // So is what does not count.
+                    Drive::Accepted(_) if !stop => report.failing -= std::mem::take(&mut last),
                     Drive::Lost(..) => {
                         lost = true;
                         return ControlFlow::Break(());
@@ -463,9 +476,11 @@ impl Run<'_> {
         let samples = self.strategy == Kind::Portfolio;
         let samples = if samples { Portfolio::samples(total.executions, report.workers as u64) } else { 0 };
         let done = total.executions - samples;
-        if let Some(e) = forecast_from_the_beginning(&mut Foresight::default(), &mut watch, effort) {
-            report.estimate = Some(Estimate::from_ln(e.ln, e.low, e.high, e.done).with_done(done));
-        }
+        let estimate = forecast_from_the_beginning(&mut Foresight::default(), &mut watch, effort)
+            .map(|e| Estimate::from_ln(e.ln, e.low, e.high, e.done))
+            // It saw less of the program than the workers did. If they have done what it takes for all, it is wrong.
+            .filter(|e| !e.is_refuted_by(done));
+        report.estimate = estimate.map(|e| e.with_done(done));
         if let Some(noticed) = found.into_inner() {
             report.failing += 1;
             let finding = self.confirm(noticed, 1);

@@ -33,6 +33,12 @@ static NEXT_EXECUTION: AtomicU64 = AtomicU64::new(1);
 
 type Thread = Coroutine<(), (), (), DefaultStack>;
 
+/// How much a thread may still do once it is being ended. A destructor may drop many values, but none that it waits for comes.
+const STRENGTH: u64 = 1 << 20;
+/// What giving others a chance costs, and what being ended again.
+pub(super) const IDLE: u64 = STRENGTH >> 10;
+const CAUGHT: u64 = STRENGTH >> 7;
+
 /// Ends a thread in a tear-down: thrown where it was suspended.
 struct TearDown;
 
@@ -63,6 +69,8 @@ struct Slot {
     unwinding: bool,
     /// Left for ever in the middle of a destructor.
     abandoned: bool,
+    /// What it has done since it was to end, in units of [`STRENGTH`].
+    spent: u64,
     /// Waits in a tear-down until another thread has given back what it holds.
     waits: bool,
     /// Whether it may use what is on the stacks of other threads.
@@ -289,7 +297,7 @@ impl Runtime {
         slot.stack_size = size;
         slot.name = name;
         (slot.panicking, slot.unwinding, slot.abandoned) = (false, false, false);
-        (slot.waits, slot.borrows) = (false, borrows);
+        (slot.waits, slot.borrows, slot.spent) = (false, borrows, 0);
     }
 
     /// The coroutine of a thread that is not running.
@@ -420,8 +428,40 @@ pub(super) fn spawn(
 /// Ends a thread of an execution that is over, if its program has caught what should have ended it.
 #[cold]
 pub(super) fn end_again() {
+    tire(1);
     if ENDING.get() && !std::thread::panicking() {
+        tire(CAUGHT);
         resume_unwind(Box::new(TearDown));
+    }
+}
+
+/// In a tear-down, counts what the running thread does. One that does not end, such as a destructor that spins or a loop that catches
+/// whatever ends it, waits until others have ended, and is left for ever if that does not help.
+#[cold]
+pub(super) fn tire(cost: u64) {
+    let tired = is_running()
+        && with(|rt| {
+            let current = rt.current;
+            let tearing_down = rt.tearing_down;
+            let Some(slot) = rt.slots.get_mut(current.index()).filter(|_| tearing_down) else { return false };
+            slot.spent += cost;
+            slot.spent >= STRENGTH
+        });
+    if !tired {
+        return;
+    }
+    if !ENDING.get() {
+        // What the program has left behind is dropped on no stack of its own, so it can only be unwound.
+        if !std::thread::panicking() {
+            resume_unwind(Box::new(TearDown));
+        }
+    } else if wait_for_others() {
+        with(|rt| {
+            let current = rt.current;
+            rt.slot(current).spent = 0;
+        });
+    } else {
+        abandon();
     }
 }
 
@@ -614,7 +654,12 @@ impl Executor {
                 with(|rt| rt.retire(thread));
             }
         }
-        let locals = with(|rt| std::mem::take(&mut rt.slots[thread.index()].locals));
+        let locals = with(|rt| {
+            rt.current = thread;
+            let slot = rt.slot(thread);
+            slot.spent = 0;
+            std::mem::take(&mut slot.locals)
+        });
         let _ = catch_unwind(AssertUnwindSafe(|| drop(locals)));
     }
 }

@@ -169,6 +169,13 @@ pub(crate) fn advance(by: Duration) {
     with(|rt| rt.arbiter.advance(rt.current, nanoseconds));
 }
 
+/// Whether the running thread's next timed wait ends without a reason instead: explored, if the check asks for spurious wake-ups. It must
+/// wait without a time then. Only when `active()`.
+#[track_caller]
+pub(crate) fn wakes_early() -> bool {
+    with(|rt| rt.arbiter.may_wake_early(rt.current)) && choose(2) == 1
+}
+
 /// A pick of a number below `n`: explored data nondeterminism. Only when `active()`.
 #[track_caller]
 pub(crate) fn choose(n: u32) -> u32 {
@@ -217,6 +224,11 @@ pub(crate) fn at_execution_end(hook: Box<dyn FnOnce()>) {
 /// In a tear-down, waits until another thread has given something back; false if none will.
 pub(crate) fn wait_for_others() -> bool {
     executor::wait_for_others()
+}
+
+/// In a tear-down, takes note that a destructor gives others a chance: none of them is going to do anything but end.
+pub(crate) fn idle_in_tear_down() {
+    executor::tire(executor::IDLE);
 }
 
 /// Leaves the running thread for ever: in a tear-down it would wait for something that cannot happen any more.

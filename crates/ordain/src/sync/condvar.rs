@@ -83,11 +83,13 @@ impl Condvar {
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let timed_out = if self.object.active() {
             rt::wait_at_most(timeout);
-            let notified = guard.wait_in(self.id(), Wait::Timed);
-            if !notified {
+            let early = rt::wakes_early();
+            let wait = if early { Wait::Block } else { Wait::Timed };
+            let timed_out = !guard.wait_in(self.id(), wait) && !early;
+            if timed_out {
                 rt::advance(timeout);
             }
-            !notified
+            timed_out
         } else {
             guard.lend(|real| {
                 let (real, result) = poison::ignore(self.inner.wait_timeout(real, timeout));

@@ -47,10 +47,14 @@ pub fn park() {
 pub fn park_timeout(timeout: Duration) {
     if rt::active() {
         rt::wait_at_most(timeout);
-        if rt::step(Operation::Park { wait: Wait::Timed }) == Outcome::FAILED {
+        let early = rt::wakes_early();
+        let wait = if early { Wait::Block } else { Wait::Timed };
+        if rt::step(Operation::Park { wait }) == Outcome::FAILED && !early {
             rt::advance(timeout);
         }
-    } else if !home::ending() {
+    } else if home::ending() {
+        rt::idle_in_tear_down();
+    } else {
         std::thread::park_timeout(timeout);
     }
 }
@@ -62,7 +66,9 @@ pub fn sleep(duration: Duration) {
         rt::wait_at_most(duration);
         rt::step(Operation::Sleep);
         rt::advance(duration);
-    } else if !home::ending() {
+    } else if home::ending() {
+        rt::idle_in_tear_down();
+    } else {
         std::thread::sleep(duration);
     }
 }
@@ -73,6 +79,7 @@ pub fn yield_now() {
     if rt::active() {
         rt::step(Operation::Yield);
     } else {
+        rt::idle_in_tear_down();
         std::thread::yield_now();
     }
 }
