@@ -27,6 +27,10 @@ pub enum Lesson {
     Environment = 7,
     /// In which order numbers are drawn from the C library's sequences: a seed was set beside other threads.
     Draws = 8,
+    /// What paths mean: the working directory, a link or a directory was changed beside other threads.
+    Paths = 9,
+    /// When child processes are made: one was, beside other threads.
+    Children = 10,
 }
 
 impl Lesson {

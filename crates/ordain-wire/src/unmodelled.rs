@@ -54,11 +54,13 @@ pub enum Unmodelled {
     Alarm,
     /// A thread that is to be cancelled runs destructors.
     CancelledAtEnd,
+    /// The kernel's files are asked for state of the process that other threads may change.
+    ProcessFiles,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -79,6 +81,7 @@ impl Unmodelled {
         Self::GivingWay,
         Self::Alarm,
         Self::CancelledAtEnd,
+        Self::ProcessFiles,
     ];
 
     /// Its bit.
@@ -121,6 +124,9 @@ impl Unmodelled {
             Self::Alarm => "sleep for longer than an alarm that nobody handles, which would have ended the program",
             Self::CancelledAtEnd => {
                 "are cancelled while destructors of their values run, where the C library may still end what they do"
+            }
+            Self::ProcessFiles => {
+                "look below /proc or /dev at state of the process that others may change (status, fdinfo, lists of descriptors or threads)"
             }
             Self::Atomics => "use atomic instructions on the same memory",
             Self::Unwatched => {

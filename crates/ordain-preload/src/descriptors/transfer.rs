@@ -2,7 +2,7 @@
 
 use super::{
     Entry, HUP, IN, Kind, OUT, WIDTH, await_end, change, elsewhere, entry, insert, is_nonblocking, limit, object_of,
-    outside, pins, ports, refresh, refresh_after, settle, stall, timers,
+    order_adrift, outside, pins, ports, refresh, refresh_after, settle, stall, timers,
 };
 use crate::context::interpose;
 use crate::engine;
@@ -414,6 +414,7 @@ unsafe fn receive_pieces(fd: c_int, message: &mut msghdr, flags: c_int) -> isize
         };
     }
     let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket) else {
+        order_adrift(&[fd]);
         if flags & MSG_DONTWAIT == 0
             && entry(fd).is_none()
             && let Err(error) = elsewhere::await_one(fd, libc::POLLIN)

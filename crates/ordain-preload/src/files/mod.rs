@@ -8,24 +8,28 @@
 
 mod calls;
 mod functions;
+mod inheriting;
 mod locks;
 mod messages;
 mod names;
 mod numbers;
+mod own;
 mod paths;
 mod state;
 
 use crate::engine::{engine, step};
+use crate::lessons::Lesson;
 use crate::objects;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use ordain_model::{ObjectId, ObjectKind, Operation, Outcome};
+use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome};
 
 pub use calls::{is_followed, lock, open, path_key, system_call};
+pub use inheriting::{add_children, children_matter, order_child, order_with_children};
 pub use locks::{is_lock_command, lock_objects, may_be_locked};
 pub use numbers::{
-    before_close, closed, copied, count_numbers, learn_that_numbers_matter, look_at_numbers, number_object, opened,
+    before_close, closed, copied, count_numbers, is_in_use, learn_that_numbers_matter, look_at_numbers, number_object, opened,
     order_file, order_use, take_number, take_number_of,
 };
 pub use state::{
@@ -38,6 +42,8 @@ pub use state::{
 struct Files {
     /// Objects that are known by a key, in this execution.
     objects: BTreeMap<u64, ObjectId>,
+    /// The paths of names among them.
+    named: Vec<Vec<u8>>,
     /// Files by device and number.
     identities: BTreeMap<(u64, u64), ObjectId>,
     /// What is known of descriptors, by number.
@@ -57,6 +63,8 @@ struct Files {
     locked: bool,
     /// Numbers that the kernel has given out to queues and sets of semaphores, and the keys of these.
     met: BTreeMap<(u64, u64), u64>,
+    /// Calls that wait for them.
+    waiting: Vec<messages::Waiter>,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.
@@ -116,8 +124,10 @@ impl Touched {
         }
     }
 
-    fn objects(&self) -> impl Iterator<Item = ObjectId> {
-        self.members.iter().map(|m| m.0)
+    /// Whether paths may mean something else behind it.
+    fn moves_paths(&self) -> bool {
+        let tree = tree();
+        self.members.iter().any(|m| m.0 == tree && m.1 & Member::WRITE != 0)
     }
 
     /// Orders the call with those of others.
@@ -125,7 +135,9 @@ impl Touched {
         if self.members.is_empty() {
             return Outcome::DONE;
         }
-        step(Operation::Access { set: objects::set_of(&self.members), looks: self.looks })
+        let mut members = self.members.clone();
+        add_children(&mut members);
+        step(Operation::Access { set: objects::set_of(&members), looks: self.looks })
     }
 }
 
@@ -137,6 +149,9 @@ fn order(mut touched: impl FnMut(&mut Touched)) {
     let mut now = Touched::default();
     touched(&mut now);
     for _ in 0..8 {
+        if now.moves_paths() {
+            Lesson::Paths.learn(engine());
+        }
         let version = files().version;
         now.order();
         if version == files().version {
@@ -144,10 +159,21 @@ fn order(mut touched: impl FnMut(&mut Touched)) {
         }
         let mut again = Touched::default();
         touched(&mut again);
-        if again.objects().eq(now.objects()) {
+        if again.members == now.members {
             return;
         }
         now = again;
+    }
+}
+
+/// Orders looking at what a path means, if others change that: what is touched then follows from what happened before, not from who happened
+/// to be first.
+fn look_at_paths() {
+    if Lesson::Paths.is_known(engine()) {
+        order(|touched| {
+            touched.looks = true;
+            touched.add(tree(), Member::READ);
+        });
     }
 }
 
