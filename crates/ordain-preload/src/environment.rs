@@ -3,6 +3,7 @@
 
 use crate::context::interpose;
 use crate::engine::{engine, step};
+use crate::files;
 use crate::lessons::Lesson;
 use crate::objects;
 use crate::real::call_real;
@@ -29,6 +30,7 @@ fn change() {
         Lesson::Environment.learn(engine());
         let (cell, _) = objects::futex(PLACE);
         step(Operation::Update { cell, order: MemoryOrder::SeqCst });
+        files::order_with_children();
     }
 }
 

@@ -27,12 +27,14 @@ pub enum Lesson {
     Environment = 7,
     /// In which order numbers are drawn from the C library's sequences: a seed was set beside other threads.
     Draws = 8,
-    /// What paths lead to: that has changed while a call was about to be made.
+    /// What paths mean: the working directory, a link or a directory was changed beside other threads.
     Paths = 9,
     /// Whether closing a descriptor gives up locks on its file: one was locked.
     FileLocks = 10,
     /// When limits of resources are changed: one was, beside other threads.
     Limits = 11,
+    /// When child processes are made: one was, beside other threads.
+    Children = 12,
 }
 
 impl Lesson {

@@ -10,6 +10,7 @@
 use crate::context::interpose;
 use crate::descriptors;
 use crate::engine::{self, active, control, engine, step};
+use crate::files;
 use crate::lessons::Lesson;
 use crate::objects;
 use crate::real::{self, call_real};
@@ -24,6 +25,8 @@ use ordain_model::{Member, MemoryOrder, ObjectId, ObjectKind, Operation, Outcome
 const MOST: u32 = 1000;
 /// Where the objects for standard output and standard error are said to be.
 const OUTPUT: u64 = 6;
+/// Where the object for all streams is said to be.
+const EVERY: u64 = 22;
 
 unsafe extern "C" {
     static stdin: *mut libc::FILE;
@@ -47,6 +50,8 @@ struct Streams {
     known: Vec<Stream>,
     /// The objects of standard output and standard error.
     outputs: [Option<ObjectId>; 2],
+    /// The object of all streams.
+    every: Option<ObjectId>,
     /// By slot: the stream of its last call, and where its stack was then.
     entered: Vec<(usize, u64)>,
     /// Streams that the program has locked by itself.
@@ -77,6 +82,7 @@ pub fn begin() {
     streams.locked.clear();
     streams.held.clear();
     streams.outputs = [None; 2];
+    streams.every = None;
 }
 
 /// Orders what is written to standard output (0) or standard error (1), if that counts.
@@ -99,7 +105,8 @@ fn order(stream: *mut libc::FILE) {
         return order_output(which);
     }
     if stream.is_null() {
-        return order_output(0);
+        order_output(0);
+        return order_every();
     }
     // SAFETY: the program's stream.
     if engine().is_alone() || descriptors::is_frozen(unsafe { libc::fileno(stream) }) {
@@ -132,8 +139,26 @@ fn order(stream: *mut libc::FILE) {
     if often {
         return;
     }
-    let set = objects::set_of(&[(known.object, Member::WRITE)]);
-    step(Operation::Access { set, looks: false });
+    let mut members = [(known.object, Member::WRITE), (every(), Member::READ)].to_vec();
+    files::add_children(&mut members);
+    step(Operation::Access { set: objects::set_of(&members), looks: false });
+}
+
+/// The object that whoever uses any stream reads, and whoever flushes all writes.
+fn every() -> ObjectId {
+    let known = streams().every;
+    let object = known.unwrap_or_else(|| objects::find(EVERY, ObjectKind::File, 0));
+    streams().every = Some(object);
+    object
+}
+
+/// Orders what is done to all streams with what is done to each.
+fn order_every() {
+    if !engine().is_alone() {
+        let mut members = [(every(), Member::WRITE)].to_vec();
+        files::add_children(&mut members);
+        step(Operation::Access { set: objects::set_of(&members), looks: false });
+    }
 }
 
 interpose! {
@@ -204,6 +229,75 @@ fn pass_all() {
             end_call();
         }
     }
+}
+
+/// The beginning of the C library's structure for a stream, as far as it matters.
+#[repr(C)]
+struct Layout {
+    flags: c_int,
+    reading: [usize; 3],
+    write_base: usize,
+    write_next: usize,
+    others: [usize; 7],
+    next: *mut libc::FILE,
+}
+
+/// Flag of a stream that is written to.
+const PUTS: c_int = 0x800;
+
+/// All streams of the C library; none if it does not tell.
+fn all() -> Vec<*mut libc::FILE> {
+    let mut found = Vec::new();
+    let first = real::next(c"_IO_list_all") as *const *mut libc::FILE;
+    // SAFETY: the C library's list, which only the running thread can change now.
+    unsafe {
+        let mut stream = first.as_ref().copied().unwrap_or(core::ptr::null_mut());
+        while !stream.is_null() {
+            found.push(stream);
+            stream = (*stream.cast::<Layout>()).next;
+        }
+    }
+    found
+}
+
+/// Flushes all streams that are written to, one after the other, as the C library does. Each is a call of its own: other threads may come between.
+fn flush_all(flush: Flush) -> c_int {
+    let mut result = 0;
+    for stream in all() {
+        let is_locked = begin_call(stream);
+        order(stream);
+        note_entry(stream);
+        // SAFETY: a stream that is still there.
+        unsafe {
+            let layout = stream.cast::<Layout>();
+            if all().contains(&stream) && (*layout).flags & PUTS != 0 && (*layout).write_next > (*layout).write_base {
+                result |= flush(stream);
+            }
+        }
+        if is_locked {
+            end_call();
+        }
+    }
+    result
+}
+
+/// What a function is replaced by that has done its work already.
+unsafe extern "C" fn succeed() -> c_int {
+    0
+}
+
+unsafe extern "C" fn fail() -> c_int {
+    libc::EOF
+}
+
+/// The running thread enters a call on a stream.
+fn note_entry(stream: *mut libc::FILE) {
+    let e = engine();
+    let entered = &mut streams().entered;
+    if entered.len() <= e.current {
+        entered.resize(e.current + 1, (0, 0));
+    }
+    entered[e.current] = (stream as usize, e.slots[e.current].registers[1]);
 }
 
 /// Whether what threads do to a stream is a step.
@@ -277,6 +371,9 @@ const STDERR: usize = 18;
 /// Words of the stack that are copied for functions with any number of arguments: more than any call has; there is always as much above.
 const COPIED: usize = 64;
 
+/// The type of `fflush`, which alone takes no stream for all of them.
+type Flush = unsafe extern "C" fn(*mut libc::FILE) -> c_int;
+
 /// The C library's function, and whether [`end_call`] is to follow it.
 #[repr(C)]
 struct Entry {
@@ -308,12 +405,12 @@ unsafe extern "C" fn enter(name: *const c_char, which: usize, arguments: *const 
             }
             ends = locks && begin_call(stream);
             order(stream);
-            let e = engine();
-            let entered = &mut streams().entered;
-            if entered.len() <= e.current {
-                entered.resize(e.current + 1, (0, 0));
+            if stream.is_null() && !engine().is_alone() && !all().is_empty() {
+                let failed = flush_all(core::mem::transmute::<usize, Flush>(*known)) != 0;
+                let end: unsafe extern "C" fn() -> c_int = if failed { fail } else { succeed };
+                return Entry { function: end as usize, ends: 0 };
             }
-            entered[e.current] = (stream as usize, e.slots[e.current].registers[1]);
+            note_entry(stream);
         }
         Entry { function: *known, ends: ends.into() }
     }

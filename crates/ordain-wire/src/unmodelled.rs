@@ -56,11 +56,13 @@ pub enum Unmodelled {
     CancelledAtEnd,
     /// The kernel chooses between listeners, or closes what is in messages.
     Sockets,
+    /// The kernel's files are asked for state of the process that other threads may change.
+    ProcessFiles,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -82,6 +84,7 @@ impl Unmodelled {
         Self::Alarm,
         Self::CancelledAtEnd,
         Self::Sockets,
+        Self::ProcessFiles,
     ];
 
     /// Its bit.
@@ -127,6 +130,9 @@ impl Unmodelled {
             }
             Self::Sockets => {
                 "have several sockets that listen at one address, or close one with descriptors in it that nobody has received"
+            }
+            Self::ProcessFiles => {
+                "look below /proc or /dev at state of the process that others may change (status, fdinfo, lists of descriptors or threads)"
             }
             Self::Atomics => "use atomic instructions on the same memory",
             Self::Unwatched => {

@@ -13,8 +13,7 @@ use crate::unmodelled::{self, Unmodelled};
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
-use ordain_model::{ObjectId, ObjectKind, Operation, Wait};
-use ordain_wire::Event;
+use ordain_model::{ObjectId, ObjectKind, Operation};
 
 /// Where the object is said to be that stands for which locks are known.
 const KNOWN: u64 = 6;
@@ -67,24 +66,17 @@ pub fn meet_any(address: u64) {
     }
 }
 
-/// A step that looks at all locks there are: a child that is made then has them as they are.
+/// A step that looks at all that a child has which is made then: also at all locks there are, as they are.
 pub fn look_at_all() {
     step(Operation::Count { count: known_locks(), observes: true });
-    let e = engine();
-    let names = e.arbiter.names();
-    let locks =
-        objects::all().filter(|object| is_lock(names.kind(*object))).chain(files::lock_objects().iter().copied());
-    let members: Vec<(ObjectId, u64)> = locks.map(|lock| (lock, 1)).collect();
-    if members.is_empty() {
-        return;
-    }
-    let thread = e.me();
-    for (object, mask) in &members {
-        e.log(&Event::PollMember { object: *object, mask: *mask });
-    }
-    let set = e.arbiter.create_poll(thread, &members);
-    e.log(&Event::CreatePoll { thread, set });
-    step(Operation::Poll { set, wait: Wait::Try });
+    files::order_child(all);
+}
+
+/// All locks that are known.
+fn all() -> Vec<ObjectId> {
+    let names = engine().arbiter.names();
+    let locks = objects::all().filter(|object| is_lock(names.kind(*object)));
+    locks.chain(files::lock_objects().iter().copied()).collect()
 }
 
 /// Takes down which locks other threads than the running one hold: in a child they are held for ever.

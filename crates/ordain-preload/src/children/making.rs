@@ -10,6 +10,7 @@ use crate::handles::{self, add_child, next_child, real_process};
 use crate::real::{self, c_result, call_real, set_errno};
 use crate::sys::{self, call};
 use crate::{descriptors, files, objects, process, signals, spin, time, trap, watch};
+use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_wire::Mode;
@@ -47,6 +48,9 @@ fn refuse_children() {
 unsafe fn with_child<R>(f: impl FnOnce() -> R) -> R {
     refuse_children();
     let was = active();
+    if was {
+        files::order_child(Vec::new);
+    }
     engine::set_active(false);
     if was {
         descriptors::share();
@@ -134,6 +138,9 @@ pub unsafe extern "C" fn fork_process() -> c_int {
 /// Makes a child process that does nothing but execute another program, or end.
 pub unsafe extern "C" fn fork_for_exec() -> c_int {
     refuse_children();
+    if active() {
+        files::order_child(Vec::new);
+    }
     // SAFETY: the C library's fork.
     make_child(|| unsafe { call_real!(fork()) })
 }
@@ -201,6 +208,9 @@ pub unsafe fn raw_clone(number: i64, arguments: [usize; 6]) -> Option<isize> {
         return None;
     }
     refuse_children();
+    if active() {
+        files::order_child(Vec::new);
+    }
     // SAFETY: what the program asks for.
     Some(make_child(|| unsafe { sys::syscall6(number, a, b, c, d, e, f) } as c_int) as isize)
 }

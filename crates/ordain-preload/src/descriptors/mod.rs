@@ -200,6 +200,28 @@ pub fn share() {
     descriptors().shared = true;
 }
 
+/// The objects of everything that is open and on which threads may wait for each other.
+pub fn all_objects() -> impl Iterator<Item = ObjectId> {
+    let d = descriptors();
+    d.groups.iter().map(|group| group.object).chain(d.epolls.iter().map(polling::Epoll::object))
+}
+
+/// Whether only the kernel knows what becomes of a descriptor, because a child process has or had it too. Files have objects of their own,
+/// and what is printed is not compared.
+pub fn is_adrift(fd: c_int) -> bool {
+    descriptors().shared
+        && entry(fd).is_none()
+        && !matches!(fd, 1 | 2)
+        && !matches!(file_kind(fd), libc::S_IFREG | libc::S_IFDIR | libc::S_IFCHR)
+}
+
+/// Orders the use of descriptors that only the kernel knows any more.
+fn order_adrift(fds: &[c_int]) {
+    if !engine().is_alone() {
+        fds.iter().filter(|fd| is_adrift(**fd)).for_each(|fd| crate::files::order_use(*fd));
+    }
+}
+
 /// Whether a descriptor is of a file of the kernel's. Its text is a copy that is the reader's own, and how long it is depends on the mode, so
 /// reading it is no step; threads that share such a descriptor are not followed.
 pub fn is_frozen(fd: c_int) -> bool {

@@ -53,7 +53,7 @@ fn hold(fd: c_int) {
         return;
     }
     // Also if it is closed: a call that begins behind the closing could have begun before. The standard ones are for printing.
-    if matter() && (fd > 2 || entry(fd).is_some()) {
+    if (matter() || files::children_matter()) && (fd > 2 || entry(fd).is_some()) {
         files::order_use(fd);
     }
     let Some(entry) = entry(fd).filter(|e| e.group.is_some() || matches!(e.kind, Kind::Epoll(_))) else { return };

@@ -67,6 +67,11 @@ const VERSIONS: u32 = 32;
 const TELLS: u64 = 1 << VERSIONS;
 
 impl Epoll {
+    /// The object of the poll set.
+    pub(super) fn object(&self) -> ObjectId {
+        self.object
+    }
+
     /// Forgets a descriptor that was closed.
     pub(super) fn forget(&mut self, fd: c_int) {
         self.interests.retain(|i| i.fd != fd);
@@ -262,9 +267,14 @@ fn wait_until(
 ) -> isize {
     let end = timeout.map(|t| time::now().saturating_add(t));
     let mut looked = false;
+    let mut met = timeout == Some(0);
     for _ in 0..MOST_ROUNDS {
         let mut gathered = Gathered::default();
         gather(&mut gathered);
+        if !core::mem::replace(&mut met, true) && !gathered.timers.is_empty() {
+            gathered.timers.iter().for_each(|group| timers::meet(*group));
+            continue;
+        }
         // Other processes may make ready what the model does not know.
         let unknown = core::mem::take(&mut gathered.others);
         let mixed = gathered.known && !unknown.is_empty() && timeout != Some(0);
@@ -297,6 +307,7 @@ fn wait_until(
         let tries = over || !came.is_empty() || gathered.unknown && peek();
         if tries && !core::mem::replace(&mut looked, true) && !gathered.timers.is_empty() {
             gathered.timers.iter().for_each(|group| {
+                timers::meet(*group);
                 timers::look(*group);
             });
             continue;
@@ -401,6 +412,7 @@ pub(super) fn poll_with(fds: &mut [pollfd], timeout: Option<u64>) -> isize {
     let gather = |g: &mut Gathered| list.iter().for_each(|(fd, events)| g.add_descriptor(*fd, *events, false));
     let peek = || list.iter().any(|(fd, events)| entry(*fd).is_none() && super::ask(*fd, *events, 0) != 0);
     let numbers: Vec<c_int> = list.iter().map(|(fd, _)| *fd).collect();
+    super::order_adrift(&numbers);
     let answer = pins::held(&numbers, || wait_until(timeout, gather, peek, |came| ask_poll(fds, came)));
     if answer != isize::MIN {
         return answer;
@@ -638,6 +650,7 @@ fn wait_with(set: c_int, out: *mut epoll_event, most: c_int, timeout: Option<u64
         count
     };
     let peek = || super::ask(pins::reached(set).0, libc::POLLIN, 0) != 0;
+    super::order_adrift(&[set]);
     let answer = pins::held(&[set], || wait_until(timeout, |g| g.add_epoll(number, true), peek, ask));
     if answer == isize::MIN { wait_directly() } else { answer }
 }

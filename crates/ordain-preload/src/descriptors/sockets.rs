@@ -50,13 +50,16 @@ fn change_address(fd: c_int, path: Option<&CString>) {
 
 /// Orders asking for the address of a socket. Connecting it is a step on who listens.
 pub(super) fn look_at_address(fd: c_int) {
-    files::order_opening_with(fd, false, |add| match entry(fd) {
-        Some(Entry { group: Some(group), .. }) => add(object_of(group), Member::READ),
-        Some(Entry { kind: Kind::Socket, .. }) => {
+    files::order_opening_with(fd, false, |add| {
+        if entry(fd).is_some_and(|e| e.kind == Kind::Socket) {
+            add(addresses::object(), Member::READ);
             descriptors().groups.iter().filter(|g| g.listens).for_each(|g| add(g.object, Member::READ));
         }
-        _ => {}
     });
+    // Whether it is connected is known by now, whoever came first.
+    if let Some(object) = super::object(fd) {
+        files::order_opening_with(fd, false, |add| add(object, Member::READ));
+    }
 }
 
 /// The group of all sockets for datagrams.

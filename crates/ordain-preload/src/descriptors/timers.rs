@@ -11,12 +11,13 @@ use super::{
 use crate::context::interpose;
 use crate::engine;
 use crate::files;
+use crate::objects;
 use crate::real::c_result;
 use crate::sys::call;
 use crate::time;
 use core::ffi::c_int;
 use libc::{EAGAIN, EBADF, EINVAL, itimerspec, msghdr, timespec};
-use ordain_model::{Operation, Outcome, Wait};
+use ordain_model::{Member, Operation, Outcome, Wait};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -63,6 +64,10 @@ unsafe extern "C" fn set(fd: c_int, flags: c_int, new: *const itimerspec, old: *
     if !new_times.iter().all(|time| time.tv_sec >= 0 && time::is_valid(time)) {
         return fail(EINVAL);
     }
+    if !old.is_null() {
+        meet(group);
+        look(group);
+    }
     change(object_of(group));
     // SAFETY: the program's arguments.
     unsafe {
@@ -82,7 +87,8 @@ unsafe extern "C" fn set(fd: c_int, flags: c_int, new: *const itimerspec, old: *
 unsafe extern "C" fn get(fd: c_int, out: *mut itimerspec) -> c_int {
     files::look_at_numbers();
     let Some(group) = group_of(fd) else { return fail(if entry(fd).is_some() { EINVAL } else { EBADF }) };
-    files::order_opening_with(fd, false, |add| add(object_of(group), ordain_model::Member::READ));
+    files::order_opening_with(fd, false, |add| add(object_of(group), Member::READ));
+    look(group);
     // SAFETY: the program wants to know.
     unsafe { *out = value(descriptors().groups[group].timer) };
     0
@@ -131,6 +137,14 @@ fn may_pass() -> bool {
     !engine::engine().arbiter.options().kind_time
 }
 
+/// Orders what a call finds out about a timer with those who set it: whether it can have expired, and how long it is waited for.
+pub(super) fn meet(group: usize) {
+    if !engine::engine().is_alone() {
+        let set = objects::set_of(&[(object_of(group), Member::READ)]);
+        engine::step(Operation::Access { set, looks: true });
+    }
+}
+
 /// Somebody looks at a timer without waiting: it has expired if its time has come, and else it may have. False if it is as it was.
 pub(super) fn look(group: usize) -> bool {
     let Some(when) = deadline(group) else { return false };
@@ -168,10 +182,11 @@ pub(super) unsafe fn read(fd: c_int, known: &Entry, message: &mut msghdr) -> isi
         return -(EINVAL as isize);
     }
     let tries = is_nonblocking(fd);
+    meet(group);
+    let repeats = descriptors().groups[group].timer.is_some_and(|(_, interval)| interval != 0);
     if tries {
         look(group);
     }
-    let repeats = descriptors().groups[group].timer.is_some_and(|(_, interval)| interval != 0);
     let again = repeats && may_pass() && engine::step(Operation::Choose { count: 2 }) == Outcome(1);
     loop {
         let when = deadline(group);

@@ -4,7 +4,7 @@ use super::addresses::{self, Destination};
 use super::ports::{self, Address};
 use super::{
     Entry, HUP, IN, Kind, OUT, WIDTH, await_end, change, descriptors, elsewhere, entry, insert, is_nonblocking, limit,
-    object_of, outside, pins, refresh, refresh_after, settle, stall, timers,
+    object_of, order_adrift, outside, pins, refresh, refresh_after, settle, stall, timers,
 };
 use crate::context::interpose;
 use crate::engine;
@@ -416,6 +416,7 @@ unsafe fn receive_pieces(fd: c_int, message: &mut msghdr, flags: c_int) -> isize
         };
     }
     let Some(known) = entry(fd).filter(|e| e.kind == Kind::Socket) else {
+        order_adrift(&[fd]);
         if flags & MSG_DONTWAIT == 0
             && entry(fd).is_none()
             && let Err(error) = elsewhere::await_one(fd, libc::POLLIN)

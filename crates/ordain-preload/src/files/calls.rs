@@ -161,6 +161,7 @@ fn by_descriptor(number: i64, [a, b, c, ..]: [usize; 6]) -> bool {
             numbers::order_file(fd, None, Some(WRITE), false);
         }
         libc::SYS_getdents | libc::SYS_getdents64 => order(|touched| {
+            paths::note_listing(fd);
             numbers::add_file(touched, fd, Some(WRITE), None);
             if let Some(listing) = numbers::find(fd).and_then(|n| n.listing) {
                 touched.add(listing, WRITE);
@@ -315,14 +316,14 @@ fn is_of_tree(path: &[u8]) -> bool {
     })
 }
 
-/// Adds a place that goes away or is moved.
-unsafe fn add_leaving(touched: &mut Touched, at: c_int, path: *const c_char, how: u64) {
+/// Adds a place that goes away or is moved, and the tree if that changes what paths mean.
+unsafe fn add_leaving(touched: &mut Touched, (at, path): At, how: u64, of_tree: impl Fn(&[u8]) -> bool) {
     // SAFETY: the program's path.
     unsafe { names::add_numbers(touched, at, path) };
     // SAFETY: the program's path.
     if let Some(place) = unsafe { paths::place(at, path, false) } {
         names::add(touched, &place, how);
-        if is_of_tree(&place.path()) {
+        if of_tree(&place.path()) {
             touched.add(tree(), WRITE);
         }
     }
@@ -331,7 +332,7 @@ unsafe fn add_leaving(touched: &mut Touched, at: c_int, path: *const c_char, how
 unsafe fn remove(at: c_int, path: *const c_char, directory: bool, plain: impl FnOnce() -> isize) -> isize {
     // SAFETY: the program's path.
     unsafe {
-        order(|touched| add_leaving(touched, at, path, REMOVE));
+        order(|touched| add_leaving(touched, (at, path), REMOVE, is_of_tree));
         let place = place(at, path, false);
         let result = plain();
         if let Some(place) = place.filter(|_| result == 0) {
@@ -368,7 +369,10 @@ unsafe fn make(at: c_int, path: *const c_char, made: Made, plain: impl FnOnce() 
         if let Some(place) = place.filter(|_| result == 0) {
             tell(&place, true, Named::New);
             match made {
-                Made::Directory => files().made.push(place.path()),
+                Made::Directory => {
+                    files().made.push(place.path());
+                    turn_version();
+                }
                 Made::Link => forget_directories(),
                 Made::Node => {}
             }
@@ -384,7 +388,7 @@ unsafe fn rename(from: At, to: At, flags: u32, plain: impl FnOnce() -> isize) ->
     // SAFETY: the program's paths.
     unsafe {
         order(|touched| {
-            add_leaving(touched, from.0, from.1, WRITE);
+            add_leaving(touched, from, WRITE, is_directory_or_link);
             add_path(touched, to.0, to.1, false, new);
         });
         let (source, target) = (place(from.0, from.1, false), place(to.0, to.1, false));
@@ -397,6 +401,7 @@ unsafe fn rename(from: At, to: At, flags: u32, plain: impl FnOnce() -> isize) ->
             }
             if is_directory_or_link(&target.path()) {
                 forget_directories();
+                names::tell_all();
             }
         }
         result

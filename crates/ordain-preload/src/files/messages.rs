@@ -1,7 +1,11 @@
 //! Queues and semaphores of the kernel that threads of one process may share: those of System V, and queues of POSIX.
 //!
 //! A call that would wait is made so that it does not; if there is nothing, its thread waits until something has been done to the queue or
-//! the semaphores, and tries again. The word of such an object has one bit, which moves with each change.
+//! the semaphores, and tries again. The word of such an object has one bit for that, which moves with each change.
+//!
+//! Semaphores and messages of System V are handed over: whoever changes them serves those that wait already, in their order, and nobody comes
+//! between. So their calls are made by the thread that serves them; a bit above those of the changes tells the thread that waits. When the
+//! queue or the set is removed, all who wait are told that.
 
 use super::{files, numbers, object};
 use crate::descriptors;
@@ -10,10 +14,11 @@ use crate::kernel;
 use crate::sys::{call, syscall6};
 use crate::time;
 use crate::unmodelled::{self, Unmodelled};
+use alloc::collections::BTreeMap;
 use core::ffi::c_int;
-use libc::{EAGAIN, ETIMEDOUT, IPC_NOWAIT, timespec};
+use libc::{EAGAIN, EIDRM, ETIMEDOUT, IPC_NOWAIT, IPC_RMID, sembuf, timespec};
 use ordain_model::names::mix;
-use ordain_model::{Member, ObjectId, Operation, Outcome, Wait};
+use ordain_model::{Member, ObjectId, Operation, Outcome, ThreadId, Wait};
 
 /// Keys of the objects: one for all names and numbers, and one for each queue or set.
 const NAMES: u64 = 0x6970_636e;
@@ -22,6 +27,10 @@ const MESSAGES: u64 = 0x6d73_6773;
 const QUEUE: u64 = 0x6d71_7565;
 /// Versions that are told apart.
 const VERSIONS: u32 = 32;
+/// Their bits.
+const VERSION: u64 = (1 << VERSIONS) - 1;
+/// More operations on semaphores at a time are not looked at.
+const MOST_OPERATIONS: usize = 512;
 const NO_MESSAGE: isize = -(libc::ENOMSG as isize);
 
 /// Whether a system call is about queues, semaphores or shared memory of the kernel.
@@ -53,12 +62,29 @@ pub(super) fn waited(key: u64) -> ObjectId {
     object(key, || 1)
 }
 
+/// The object of all names and numbers of queues, sets and segments.
+pub(super) fn all_names() -> ObjectId {
+    object(NAMES, || 0)
+}
+
+/// The objects of all queues and sets that are known.
+pub(super) fn all_objects() -> impl Iterator<Item = ObjectId> {
+    let known = files().met.values();
+    known.filter_map(|key| files().objects.get(key).copied())
+}
+
 /// Orders a call with all others on the same object.
 fn order(object: ObjectId) {
+    order_members(&[(object, Member::WRITE)]);
+}
+
+fn order_members(members: &[(ObjectId, u64)]) {
     if engine().is_alone() {
         return;
     }
-    let set = crate::objects::set_of(&[(object, Member::WRITE)]);
+    let mut members = members.to_vec();
+    super::add_children(&mut members);
+    let set = crate::objects::set_of(&members);
     step(Operation::Access { set, looks: false });
 }
 
@@ -98,13 +124,256 @@ fn retry_queue(fd: c_int, Waiting { waits, limit, restarts }: Waiting, mut call:
 /// Something was changed: whoever waits looks again.
 pub(super) fn changed(object: ObjectId) {
     let word = engine().arbiter.value(object);
-    let next = if word >> (VERSIONS - 1) & 1 == 1 { 1 } else { word << 1 };
-    engine().set_value(object, next.max(1));
+    let next = if word >> (VERSIONS - 1) & 1 == 1 { 1 } else { (word & VERSION) << 1 };
+    engine().set_value(object, word & !VERSION | next.max(1));
+}
+
+/// A call that waits for a queue or for semaphores of System V.
+pub(super) struct Waiter {
+    object: ObjectId,
+    thread: ThreadId,
+    /// The call, made so that it does not wait.
+    call: Call,
+    /// The bit of the object's word that tells it that it was served; the versions, if it looks again by itself.
+    mask: u64,
+    /// What the call comes to, once that is known.
+    result: Option<isize>,
+}
+
+/// A system call of System V that does not wait.
+#[derive(Clone, Copy)]
+struct Call {
+    number: i64,
+    arguments: [usize; 6],
+}
+
+impl Call {
+    /// What the kernel says if there is nothing.
+    fn nothing(self) -> isize {
+        if self.number == libc::SYS_msgrcv { NO_MESSAGE } else { -(EAGAIN as isize) }
+    }
+
+    /// Whether who changes the object makes it. Senders that wait for room look for themselves, and others may come before them.
+    fn is_handed_over(self) -> bool {
+        self.number != libc::SYS_msgsnd
+    }
+
+    unsafe fn make(self) -> isize {
+        let [a, b, c, d, e, _] = self.arguments;
+        let now = timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: what the program asks for.
+        unsafe {
+            match self.number {
+                // The flag to give up at once is with each operation: a limit of nothing does for all.
+                libc::SYS_semtimedop => call!(libc::SYS_semtimedop, a, b, c, &raw const now),
+                libc::SYS_msgsnd => call!(libc::SYS_msgsnd, a, b, c, d as c_int | IPC_NOWAIT),
+                _ => call!(self.number, a, b, c, d, e as c_int | IPC_NOWAIT),
+            }
+        }
+    }
+
+    /// The operations on semaphores.
+    unsafe fn operations(self) -> &'static [sembuf] {
+        let [_, b, c, ..] = self.arguments;
+        if self.number != libc::SYS_semtimedop {
+            return &[];
+        }
+        // SAFETY: the argument of a thread that waits.
+        unsafe { core::slice::from_raw_parts(b as *const sembuf, c.min(MOST_OPERATIONS)) }
+    }
+}
+
+impl Waiter {
+    /// Whether it still waits: it may have been left by a handler, or its thread may have ended.
+    fn waits(&self) -> bool {
+        self.result.is_none()
+            && matches!(engine().arbiter.pending(self.thread), Some((Operation::Await { object, .. }, _)) if object == self.object)
+    }
+
+    /// The call has come to this.
+    fn tell(&mut self, result: isize) {
+        self.result = Some(result);
+        if self.mask & VERSION == 0 {
+            let word = engine().arbiter.value(self.object);
+            engine().set_value(self.object, word | self.mask);
+        }
+    }
+}
+
+/// Something was changed: serves who waits, in the order in which they came.
+fn serve(object: ObjectId) {
+    changed(object);
+    let mut at = 0;
+    while at < files().waiting.len() {
+        let waiter = &files().waiting[at];
+        at += 1;
+        if waiter.object != object || !waiter.call.is_handed_over() || !waiter.waits() {
+            continue;
+        }
+        // SAFETY: the call of a thread that waits.
+        let result = unsafe { waiter.call.make() };
+        if result == waiter.call.nothing() {
+            continue;
+        }
+        files().waiting[at - 1].tell(result);
+        if result >= 0 {
+            // It has changed something itself.
+            at = 0;
+        }
+    }
+}
+
+/// The object is gone: who waits is told so.
+fn remove(object: ObjectId) {
+    for waiter in files().waiting.iter_mut().filter(|w| w.object == object) {
+        if waiter.waits() {
+            waiter.tell(-(EIDRM as isize));
+        }
+    }
+    changed(object);
+}
+
+/// A bit of an object's word that tells nobody else anything; the versions, if there is none.
+fn free_mask(object: ObjectId) -> u64 {
+    let others = files().waiting.iter().filter(|w| w.object == object).fold(0, |bits, w| bits | w.mask);
+    let used = others | engine().arbiter.value(object) | VERSION;
+    if used == u64::MAX { VERSION } else { 1 << used.trailing_ones() }
+}
+
+/// The running thread begins to wait for what a call wants.
+fn begin_waiting(object: ObjectId, call: Call) {
+    let thread = engine().me();
+    files().waiting.retain(|w| w.thread != thread);
+    let mask = if call.is_handed_over() { free_mask(object) } else { VERSION };
+    files().waiting.push(Waiter { object, thread, call, mask, result: None });
+}
+
+/// The running thread does not wait any more; gives what its call has come to, if that is known.
+fn end_waiting(object: ObjectId) -> Option<isize> {
+    let thread = engine().me();
+    let at = files().waiting.iter().position(|w| w.thread == thread && w.object == object)?;
+    let waiter = files().waiting.remove(at);
+    if waiter.mask & VERSION == 0 {
+        let word = engine().arbiter.value(object);
+        engine().set_value(object, word & !waiter.mask);
+    }
+    waiter.result
+}
+
+/// Makes a call of System V, and waits if it would.
+fn make(object: ObjectId, call: Call, Waiting { waits, limit, restarts }: Waiting) -> isize {
+    order(object);
+    loop {
+        // SAFETY: what the program asks for.
+        let result = unsafe { call.make() };
+        if result != call.nothing() || !waits {
+            if result >= 0 {
+                serve(object);
+            }
+            return result;
+        }
+        begin_waiting(object, call);
+        let mask = files().waiting.last().map_or(VERSION, |w| w.mask);
+        let mask = if mask & VERSION != 0 { VERSION & !engine().arbiter.value(object) } else { mask };
+        let waited = await_bits(object, mask, limit, restarts);
+        if let Some(result) = end_waiting(object) {
+            return result;
+        }
+        if let Err(error) = waited {
+            return -(error as isize);
+        }
+    }
+}
+
+/// Which of its operations a call on semaphores waits for, as these are now.
+unsafe fn blocking(set: usize, operations: &[sembuf]) -> Option<&sembuf> {
+    let mut values: BTreeMap<u16, i64> = BTreeMap::new();
+    operations.iter().find(|operation| {
+        // SAFETY: asks for a value.
+        let now = || unsafe { call!(libc::SYS_semctl, set, operation.sem_num, libc::GETVAL) as i64 };
+        let value = values.entry(operation.sem_num).or_insert_with(now);
+        let blocks = operation.sem_op == 0 && *value != 0 || *value + i64::from(operation.sem_op) < 0;
+        *value += i64::from(operation.sem_op);
+        blocks
+    })
+}
+
+/// How many threads wait for a semaphore of a set to be zero, or to grow.
+fn count_waiting(object: ObjectId, set: usize, semaphore: usize, for_zero: bool) -> isize {
+    let waiting = files().waiting.iter().filter(|w| w.object == object && w.waits());
+    let counts = waiting.filter(|w| {
+        // SAFETY: arguments of threads that wait.
+        let operation = unsafe { blocking(set, w.call.operations()) };
+        operation.is_some_and(|o| usize::from(o.sem_num) == semaphore && (o.sem_op == 0) == for_zero)
+    });
+    counts.count() as isize
+}
+
+/// What a command does to a queue or a set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Command {
+    Asks,
+    Changes,
+    Removes,
+    /// It is about whatever has a place in the kernel's tables.
+    Unknown,
+}
+
+impl Command {
+    fn of(number: i64, command: c_int) -> Self {
+        let about_semaphores = number == libc::SYS_semctl;
+        match command {
+            IPC_RMID => Self::Removes,
+            libc::IPC_STAT => Self::Asks,
+            libc::IPC_SET => Self::Changes,
+            libc::GETVAL | libc::GETALL | libc::GETPID | libc::GETNCNT | libc::GETZCNT if about_semaphores => {
+                Self::Asks
+            }
+            libc::SETVAL | libc::SETALL if about_semaphores => Self::Changes,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// A command about a queue or a set of semaphores.
+unsafe fn command(number: i64, object: ObjectId, [a, b, c, d, e, f]: [usize; 6]) -> isize {
+    let what = if number == libc::SYS_semctl { c } else { b } as c_int;
+    let does = Command::of(number, what);
+    match does {
+        Command::Asks => order_members(&[(object, Member::READ)]),
+        Command::Changes => order(object),
+        Command::Removes => order_members(&[(object, Member::WRITE), (all_names(), Member::WRITE)]),
+        Command::Unknown => {
+            unmodelled::note_if_shared(Unmodelled::KernelState);
+            order_members(&[(object, Member::READ), (all_names(), Member::READ)]);
+        }
+    }
+    // SAFETY: what the program asks for.
+    let result = unsafe { syscall6(number, a, b, c, d, e, f) };
+    match does {
+        _ if result < 0 => result,
+        Command::Asks if number == libc::SYS_semctl && matches!(what, libc::GETNCNT | libc::GETZCNT) => {
+            count_waiting(object, a, b, what == libc::GETZCNT)
+        }
+        Command::Changes => {
+            serve(object);
+            result
+        }
+        Command::Removes => {
+            remove(object);
+            result
+        }
+        _ => result,
+    }
 }
 
 /// Waits for a change, at most so long unless zero; an error if it gives up. `restarts` if it goes on behind handlers that want that.
 pub(super) fn await_change(object: ObjectId, limit: u64, restarts: bool) -> Result<(), c_int> {
-    let mask = ((1u64 << VERSIONS) - 1) & !engine().arbiter.value(object);
+    await_bits(object, VERSION & !engine().arbiter.value(object), limit, restarts)
+}
+
+/// Waits for one of these bits, as [`await_change`] does.
+fn await_bits(object: ObjectId, mask: u64, limit: u64, restarts: bool) -> Result<(), c_int> {
     let wait = if limit != 0 { Wait::Timed } else { Wait::Interruptible };
     if wait == Wait::Timed {
         time::wait_at_most(limit);
@@ -163,45 +432,26 @@ unsafe fn span(time: *const timespec, absolute: bool) -> Option<u64> {
 }
 
 /// Makes such a call.
-pub(super) unsafe fn system_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
+pub(super) unsafe fn system_call(number: i64, arguments: [usize; 6]) -> isize {
+    let [a, b, c, d, e, f] = arguments;
     let waited = |kind: u64| waited(identity(kind, a as u64));
     // SAFETY: what the program asks for.
     unsafe {
         match number {
             libc::SYS_semop | libc::SYS_semtimedop => {
-                // The flag to give up at once is with each operation: a limit of nothing gives up with another error.
-                let operations = core::slice::from_raw_parts(b as *const libc::sembuf, c.min(512));
-                let waits = !operations.iter().any(|o| o.sem_flg & IPC_NOWAIT as i16 != 0);
+                let call = Call { number: libc::SYS_semtimedop, arguments };
+                let waits = !call.operations().iter().any(|o| o.sem_flg & IPC_NOWAIT as i16 != 0);
                 let limit = if number == libc::SYS_semtimedop { span(d as *const timespec, false) } else { None };
-                let now = timespec { tv_sec: 0, tv_nsec: 0 };
-                let result = retry(
-                    waited(SEMAPHORES),
-                    Waiting { waits: waits && limit != Some(0), limit: limit.unwrap_or(0), restarts: false },
-                    -(EAGAIN as isize),
-                    || call!(libc::SYS_semtimedop, a, b, c, &raw const now),
-                );
+                let waiting = Waiting { waits: waits && limit != Some(0), limit: limit.unwrap_or(0), restarts: false };
+                let result = make(waited(SEMAPHORES), call, waiting);
                 if result == -(ETIMEDOUT as isize) { -(EAGAIN as isize) } else { result }
             }
-            libc::SYS_semctl | libc::SYS_msgctl => {
-                let object = waited(if number == libc::SYS_semctl { SEMAPHORES } else { MESSAGES });
-                order(object);
-                let result = syscall6(number, a, b, c, d, e, f);
-                if result >= 0 {
-                    changed(object);
-                }
-                result
-            }
-            libc::SYS_msgsnd => {
-                let waits = d as c_int & IPC_NOWAIT == 0;
-                retry(waited(MESSAGES), Waiting { waits, limit: 0, restarts: false }, -(EAGAIN as isize), || {
-                    call!(libc::SYS_msgsnd, a, b, c, d as c_int | IPC_NOWAIT)
-                })
-            }
-            libc::SYS_msgrcv => {
-                let waits = e as c_int & IPC_NOWAIT == 0;
-                retry(waited(MESSAGES), Waiting { waits, limit: 0, restarts: false }, NO_MESSAGE, || {
-                    call!(libc::SYS_msgrcv, a, b, c, d, e as c_int | IPC_NOWAIT)
-                })
+            libc::SYS_semctl => command(number, waited(SEMAPHORES), arguments),
+            libc::SYS_msgctl => command(number, waited(MESSAGES), arguments),
+            libc::SYS_msgsnd | libc::SYS_msgrcv => {
+                let flags = if number == libc::SYS_msgsnd { d } else { e } as c_int;
+                let waiting = Waiting { waits: flags & IPC_NOWAIT == 0, limit: 0, restarts: false };
+                make(waited(MESSAGES), Call { number, arguments }, waiting)
             }
             libc::SYS_mq_timedsend | libc::SYS_mq_timedreceive => {
                 let flags = call!(libc::SYS_fcntl, a, libc::F_GETFL);
@@ -219,11 +469,11 @@ pub(super) unsafe fn system_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) ->
             }
             libc::SYS_shmat => {
                 unmodelled::note_if_shared(Unmodelled::SharedMemory);
-                order(object(NAMES, || 0));
+                order(all_names());
                 kernel::make(number, [a, b, c, d, e, f])
             }
             _ => {
-                order(object(NAMES, || 0));
+                order(all_names());
                 let result = syscall6(number, a, b, c, d, e, f);
                 match number {
                     libc::SYS_semget if result >= 0 => meet(SEMAPHORES, result as u64, a as u64),

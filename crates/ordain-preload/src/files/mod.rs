@@ -8,10 +8,12 @@
 
 mod calls;
 mod functions;
+mod inheriting;
 mod locks;
 mod messages;
 mod names;
 mod numbers;
+mod own;
 mod paths;
 mod state;
 
@@ -24,15 +26,16 @@ use alloc::vec::Vec;
 use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome};
 
 pub use calls::{is_followed, lock, made_socket, open, order_address, path_key, system_call};
+pub use inheriting::{add_children, children_matter, order_child, order_with_children};
 pub use locks::{is_lock_command, lock_objects, may_be_locked};
 pub use numbers::{
-    before_close, closed, copied, count_numbers, learn_that_numbers_matter, look_at_numbers, number_object, opened,
-    order_file, order_reopening, order_use, take_number, take_number_of,
+    before_close, closed, copied, count_numbers, is_in_use, learn_that_numbers_matter, look_at_numbers, number_object,
+    opened, order_file, order_reopening, order_use, take_number, take_number_of,
 };
 pub use paths::{link_of, number_in};
 pub use state::{
-    after_call, is_shared, learn_that_limits_matter, mask, order_attributes, order_call, order_command,
-    order_opening_with, order_state, refuse_command, use_flags, use_limits,
+    after_call, is_shared, learn_that_limits_matter, order_attributes, order_call, order_command, order_opening_with,
+    order_state, refuse_command, use_flags, use_limits,
 };
 
 /// Everything about files; nothing of it survives an execution.
@@ -40,6 +43,8 @@ pub use state::{
 struct Files {
     /// Objects that are known by a key, in this execution.
     objects: BTreeMap<u64, ObjectId>,
+    /// The paths of names among them.
+    named: Vec<Vec<u8>>,
     /// Files by device and number.
     identities: BTreeMap<(u64, u64), ObjectId>,
     /// What is known of descriptors, by number.
@@ -59,6 +64,8 @@ struct Files {
     locked: bool,
     /// Numbers that the kernel has given out to queues and sets of semaphores, and the keys of these.
     met: BTreeMap<(u64, u64), u64>,
+    /// Calls that wait for them.
+    waiting: Vec<messages::Waiter>,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.
@@ -120,8 +127,10 @@ impl Touched {
         }
     }
 
-    fn objects(&self) -> impl Iterator<Item = ObjectId> {
-        self.members.iter().map(|m| m.0)
+    /// Whether paths may mean something else behind it.
+    fn moves_paths(&self) -> bool {
+        let tree = tree();
+        self.members.iter().any(|m| m.0 == tree && m.1 & Member::WRITE != 0)
     }
 
     /// Orders the call with those of others.
@@ -129,7 +138,9 @@ impl Touched {
         if self.members.is_empty() {
             return Outcome::DONE;
         }
-        step(Operation::Access { set: objects::set_of(&self.members), looks: self.looks })
+        let mut members = self.members.clone();
+        add_children(&mut members);
+        step(Operation::Access { set: objects::set_of(&members), looks: self.looks })
     }
 }
 
@@ -141,6 +152,9 @@ fn order(mut touched: impl FnMut(&mut Touched)) {
     let mut now = Touched::default();
     touched(&mut now);
     for _ in 0..8 {
+        if now.moves_paths() {
+            Lesson::Paths.learn(engine());
+        }
         let version = files().version;
         now.order();
         if version == files().version {
@@ -148,7 +162,7 @@ fn order(mut touched: impl FnMut(&mut Touched)) {
         }
         let mut again = Touched::default();
         touched(&mut again);
-        if again.objects().eq(now.objects()) {
+        if again.members == now.members {
             return;
         }
         if now.by_path || again.by_path {
@@ -158,11 +172,15 @@ fn order(mut touched: impl FnMut(&mut Touched)) {
     }
 }
 
-/// Orders looking at what paths lead to, if that changes while threads are about to use them. What a thread announces next depends on that.
+/// Orders looking at what paths and numbers lead to, if others change that: what is touched then follows from what happened before, not from who
+/// happened to be first.
 pub fn look_at_paths() {
     look_at_numbers();
     if Lesson::Paths.is_known(engine()) {
-        order(|touched| touched.add(tree(), Member::READ));
+        order(|touched| {
+            touched.looks = true;
+            touched.add(tree(), Member::READ);
+        });
     }
 }
 

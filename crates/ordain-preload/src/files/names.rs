@@ -56,7 +56,17 @@ fn word(path: &[u8]) -> u64 {
 
 /// The object of a name.
 pub(super) fn name(path: &[u8]) -> ObjectId {
-    object(key(NAME, path), || word(path))
+    object(key(NAME, path), || {
+        files().named.push(path.to_vec());
+        word(path)
+    })
+}
+
+/// Tells the model what all names lead to: a directory was moved, and with it what is in it.
+pub(super) fn tell_all() {
+    for path in files().named.clone() {
+        tell(&path, false);
+    }
 }
 
 /// The object of what is in a directory: who adds or removes something reads it, who lists all writes it.
@@ -88,6 +98,34 @@ pub(super) fn add(touched: &mut Touched, place: &Place, how: u64) {
     for path in &place.way {
         touched.add(name(path), Member::READ);
     }
+    for fd in &place.uses {
+        numbers::add_number(touched, *fd, Member::READ);
+    }
+    if let Some(fd) = place.open {
+        return add_open(touched, fd, how);
+    }
+    add_name(touched, place, how);
+}
+
+/// What is done to the file behind a name.
+fn contents(how: u64) -> Option<u64> {
+    match how {
+        _ if how & (Member::WRITE | Member::WRITE_BEHIND) != 0 => Some(Member::WRITE),
+        _ if how & Member::READ_BEHIND != 0 => Some(Member::READ),
+        _ => None,
+    }
+}
+
+/// Adds what is done to an open file through a path of the kernel's, which tells its name too.
+fn add_open(touched: &mut Touched, fd: c_int, how: u64) {
+    numbers::add_file(touched, fd, None, contents(how));
+    if let Some(path) = paths::of_descriptor(fd).filter(|path| paths::status(path).is_some()) {
+        touched.add(name(&path), Member::READ);
+    }
+}
+
+/// Adds the name at a place.
+fn add_name(touched: &mut Touched, place: &Place, how: u64) {
     touched.add(name(&place.path()), how);
     if how & (Member::WRITE | Member::MAKE) != 0 {
         touched.add(listing(&place.directory), Member::READ);

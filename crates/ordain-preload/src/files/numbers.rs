@@ -4,7 +4,7 @@
 //! depend on each other that open something. The first use of a closed number, and the first that is replaced by another descriptor while it
 //! is open, teach the search that numbers matter, and it begins again with that in mind.
 
-use super::{Touched, files, locks, names, object, order, paths, turn_version};
+use super::{Touched, files, inheriting, locks, names, object, order, paths, turn_version};
 use crate::descriptors;
 use crate::engine::engine;
 use crate::lessons::Lesson;
@@ -43,7 +43,11 @@ pub(super) struct File {
 /// What is known of a number. One that nobody is known to have opened is known by itself.
 fn number(fd: c_int) -> Number {
     known(fd).unwrap_or_else(|| {
-        let object = objects::find(mix(NUMBER, fd.max(0) as u64), ObjectKind::File, 0);
+        let object = match fd {
+            // Nothing is kept of those that no descriptor has.
+            ..0 => object(mix(NUMBER, u64::MAX), || 0),
+            _ => objects::find(mix(NUMBER, fd as u64), ObjectKind::File, 0),
+        };
         let number = Number { object, description: object, open: is_open(fd), file: None };
         note(fd, number);
         number
@@ -89,6 +93,11 @@ pub(super) fn made_without_name(fd: c_int) {
     }
 }
 
+/// Whether a number leads somewhere.
+pub fn is_in_use(fd: c_int) -> bool {
+    (0..SHARED_FD).contains(&fd) && is_open(fd)
+}
+
 pub(super) fn is_open(fd: c_int) -> bool {
     // SAFETY: asks for flags.
     unsafe { call!(sys::SYS_fcntl, fd, libc::F_GETFD) >= 0 }
@@ -106,6 +115,7 @@ pub(super) fn add_table(touched: &mut Touched) {
 /// Adds the use of a number. A closed one depends on who opens something next.
 pub(super) fn add_use(touched: &mut Touched, fd: c_int) {
     touched.add(number(fd).object, Member::READ);
+    inheriting::add_adrift(touched, fd);
     if matter() || !is_open(fd) {
         touched.add(object(TABLE, || 0), Member::READ);
     }

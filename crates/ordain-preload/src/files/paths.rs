@@ -1,8 +1,9 @@
 //! What a path leads to: the name at its end, in the directory that the kernel says it is in, and the names on the way that may change.
 
 use super::files;
-use crate::handles;
+use super::own::{self, Own};
 use crate::sys::{self, call};
+use crate::unmodelled::{self, Unmodelled};
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_int};
 
@@ -19,9 +20,23 @@ pub(super) struct Place {
     pub(super) name: Vec<u8>,
     /// Names on the way that others may make or remove: symbolic links, and directories that are not there or were made in this execution.
     pub(super) way: Vec<Vec<u8>>,
+    /// Descriptors that it goes through.
+    pub(super) uses: Vec<c_int>,
+    /// The open file that it leads to itself: there is no name then.
+    pub(super) open: Option<c_int>,
 }
 
 impl Place {
+    /// A place in a directory.
+    fn at(directory: Vec<u8>, name: Vec<u8>, way: Vec<Vec<u8>>, uses: Vec<c_int>) -> Self {
+        Self { directory, name, way, uses, open: None }
+    }
+
+    /// An open file, which is reached without a name.
+    fn of_open(fd: c_int, way: Vec<Vec<u8>>, uses: Vec<c_int>) -> Self {
+        Self { directory: Vec::new(), name: Vec::new(), way, uses, open: Some(fd) }
+    }
+
     /// The whole path.
     pub(super) fn path(&self) -> Vec<u8> {
         join(&self.directory, &self.name)
@@ -66,30 +81,12 @@ pub fn link_of(fd: c_int) -> [u8; 32] {
     path
 }
 
-/// The descriptor of this process that a path names, if it names one.
+/// The descriptor of this process that a path names, or begins with, if it does.
 pub fn number_in(path: &[u8]) -> Option<c_int> {
-    match path {
-        b"/dev/stdin" => return Some(0),
-        b"/dev/stdout" => return Some(1),
-        b"/dev/stderr" => return Some(2),
-        _ => {}
+    match own::of(path)? {
+        Own::Descriptor(number, _) => Some(number),
+        _ => None,
     }
-    let parse = |text: &[u8]| core::str::from_utf8(text).ok()?.parse::<c_int>().ok();
-    let number = match path.strip_prefix(b"/proc/") {
-        None => path.strip_prefix(b"/dev/fd/")?,
-        Some(rest) => {
-            let (process, number) = rest.split_at(rest.iter().position(|c| *c == b'/')?);
-            // SAFETY: asks for a number.
-            let real = unsafe { call!(sys::SYS_getpid) } as c_int;
-            let is_own = |process: c_int| process == real || process == handles::own();
-            if !matches!(process, b"self" | b"thread-self") && !parse(process).is_some_and(is_own) {
-                return None;
-            }
-            number.strip_prefix(b"/fd/")?
-        }
-    };
-    // More may follow, if it is a directory.
-    parse(number.split(|c| *c == b'/').next()?)
 }
 
 /// What the kernel calls an open descriptor.
@@ -126,6 +123,14 @@ fn canonical(path: &[u8]) -> Option<Vec<u8>> {
     };
     files().directories.insert(path.to_vec(), found.clone());
     Some(found)
+}
+
+/// Takes note of who lists what the kernel shows of the process.
+pub(super) fn note_listing(fd: c_int) {
+    let path = of_descriptor(fd);
+    if path.is_some_and(|path| matches!(own::of(&path), Some(Own::State))) {
+        unmodelled::note_if_shared(Unmodelled::ProcessFiles);
+    }
 }
 
 /// What is at a path, without following a link.
@@ -166,11 +171,17 @@ pub(super) unsafe fn place(directory: c_int, path: *const c_char, follows: bool)
     }
     // SAFETY: the program's path.
     let text = unsafe { CStr::from_ptr(path) }.to_bytes();
+    if text.is_empty() && directory >= 0 {
+        return Some(Place::of_open(directory, Vec::new(), Vec::new()));
+    }
     if text.is_empty() || text.len() >= PATH {
         return None;
     }
     let whole = if text[0] == b'/' { text.to_vec() } else { join(&base(directory)?, text) };
     let mut place = lead(whole, follows)?;
+    if text[0] != b'/' && directory != libc::AT_FDCWD {
+        place.uses.push(directory);
+    }
     let made = &files().made;
     if !made.is_empty() {
         let inside =
@@ -182,21 +193,36 @@ pub(super) unsafe fn place(directory: c_int, path: *const c_char, follows: bool)
 }
 
 fn lead(mut whole: Vec<u8>, follows: bool) -> Option<Place> {
-    let mut way = Vec::new();
+    let (mut way, mut uses) = (Vec::new(), Vec::new());
     for _ in 0..MOST_LINKS {
         while whole.len() > 1 && whole.last() == Some(&b'/') {
             whole.pop();
         }
-        if [b"/proc", &b"/sys"[..], b"/dev"]
-            .iter()
-            .any(|r| whole.starts_with(r) && matches!(whole.get(r.len()), None | Some(b'/')))
-            && !whole.starts_with(b"/dev/shm")
-        {
-            return None;
+        match own::of(&whole) {
+            None => {}
+            Some(Own::Directory(rest)) => {
+                whole = join(&base(libc::AT_FDCWD)?, &rest);
+                continue;
+            }
+            Some(Own::Root(rest)) => {
+                whole = join(b"/", &rest);
+                continue;
+            }
+            Some(Own::Descriptor(fd, rest)) if rest.is_empty() => return Some(Place::of_open(fd, way, uses)),
+            Some(Own::Descriptor(fd, rest)) => {
+                whole = join(&of_descriptor(fd)?, &rest);
+                uses.push(fd);
+                continue;
+            }
+            Some(Own::State) => {
+                unmodelled::note_if_shared(Unmodelled::ProcessFiles);
+                return None;
+            }
+            Some(Own::Nothing) => return None,
         }
         let (parent, name) = split(&whole);
         if matches!(name, b"." | b".." | b"") {
-            return Some(Place { directory: canonical(&whole)?, name: Vec::new(), way });
+            return Some(Place::at(canonical(&whole)?, Vec::new(), way, uses));
         }
         let (parent, name) = (parent.to_vec(), name.to_vec());
         let Some(directory) = canonical(&parent) else {
@@ -205,12 +231,12 @@ fn lead(mut whole: Vec<u8>, follows: bool) -> Option<Place> {
             let above = canonical(above).unwrap_or_else(|| above.to_vec());
             let directory = join(&above, missing);
             way.push(directory.clone());
-            return Some(Place { directory, name, way });
+            return Some(Place::at(directory, name, way, uses));
         };
         let path = join(&directory, &name);
         let is_link = |s: &libc::stat| s.st_mode & libc::S_IFMT == libc::S_IFLNK;
         if !follows || !status(&path).is_some_and(|s| is_link(&s)) {
-            return Some(Place { directory, name, way });
+            return Some(Place::at(directory, name, way, uses));
         }
         let target = target(&path)?;
         way.push(path);

@@ -206,10 +206,14 @@ unsafe extern "C" fn open(name: *const c_char, flags: c_int, _mode: c_uint, valu
                 _ => alloc::boxed::Box::into_raw(alloc::boxed::Box::new(core::mem::zeroed())),
             });
         }
-        let place = places[named.len()];
-        if init(place, 0, value) != 0 {
+        if value > i32::MAX as u32 {
+            set_errno(EINVAL);
             return core::ptr::null_mut();
         }
+        let place = places[named.len()];
+        // Whoever finds it by its name comes behind the step above, so initialising it needs none of its own.
+        let mark = objects::mark_of(objects::create(place as u64, ObjectKind::Semaphore, u64::from(value)));
+        (place as *mut Layout).write(Layout { value, waiters: 0, shared: 0, mark, rest: 0 });
         named.push(Named { name: String::from(name), linked: true, place, openings: 1, value });
         place
     }

@@ -1,0 +1,109 @@
+//! Paths by which the kernel shows a process itself: `/proc/self`, `/dev/fd` and the like.
+
+use crate::handles;
+use crate::sys::{self, call};
+use alloc::vec::Vec;
+use core::ffi::c_int;
+
+/// What a path below `/proc`, `/sys` or `/dev` is about.
+pub(super) enum Own {
+    /// The working directory, and a path from there.
+    Directory(Vec<u8>),
+    /// The root, and a path from there.
+    Root(Vec<u8>),
+    /// An open descriptor, and a path from there.
+    Descriptor(c_int, Vec<u8>),
+    /// State that threads of the program may change.
+    State,
+    /// Nothing that threads change and that is followed.
+    Nothing,
+}
+
+/// Files of a process that tell nothing about what its threads do to each other but by memory.
+const HARMLESS: [&[u8]; 14] = [
+    b"exe",
+    b"cmdline",
+    b"environ",
+    b"auxv",
+    b"maps",
+    b"smaps",
+    b"smaps_rollup",
+    b"mem",
+    b"pagemap",
+    b"statm",
+    b"mounts",
+    b"mountinfo",
+    b"cgroup",
+    b"ns",
+];
+
+fn number(text: &[u8]) -> Option<c_int> {
+    core::str::from_utf8(text).ok()?.parse().ok().filter(|n| *n >= 0)
+}
+
+fn is_own(process: c_int) -> bool {
+    // SAFETY: asks for a number.
+    process == handles::own() || process == unsafe { call!(sys::SYS_getpid) } as c_int
+}
+
+/// What is behind the first so many parts.
+fn rest(parts: &[&[u8]], behind: usize) -> Vec<u8> {
+    parts.get(behind..).unwrap_or_default().join(&b'/')
+}
+
+/// What a path is about, if the kernel shows something there; else nothing.
+pub(super) fn of(path: &[u8]) -> Option<Own> {
+    let parts: Vec<&[u8]> = path.split(|c| *c == b'/').filter(|part| !matches!(*part, b"" | b".")).collect();
+    match parts.first().copied()? {
+        b"sys" => Some(Own::Nothing),
+        b"dev" => of_devices(&parts),
+        b"proc" => Some(of_processes(&parts)),
+        _ => None,
+    }
+}
+
+fn of_devices(parts: &[&[u8]]) -> Option<Own> {
+    let standard = |fd: c_int| Own::Descriptor(fd, rest(parts, 2));
+    Some(match parts.get(1).copied() {
+        Some(b"shm") => return None,
+        Some(b"fd") => of_descriptors(parts, 2),
+        Some(b"stdin") => standard(0),
+        Some(b"stdout") => standard(1),
+        Some(b"stderr") => standard(2),
+        Some(b"mqueue") => Own::State,
+        _ => Own::Nothing,
+    })
+}
+
+/// A list of descriptors, or one of them.
+fn of_descriptors(parts: &[&[u8]], at: usize) -> Own {
+    match parts.get(at).map(|text| number(text)) {
+        Some(Some(fd)) => Own::Descriptor(fd, rest(parts, at + 1)),
+        _ => Own::State,
+    }
+}
+
+fn of_processes(parts: &[&[u8]]) -> Own {
+    match parts.get(1).copied() {
+        Some(b"self" | b"thread-self") => of_process(parts, 2),
+        Some(b"locks" | b"sysvipc" | b"net") => Own::State,
+        Some(text) => match number(text) {
+            Some(process) if is_own(process) => of_process(parts, 2),
+            Some(_) => Own::State,
+            None => Own::Nothing,
+        },
+        None => Own::Nothing,
+    }
+}
+
+fn of_process(parts: &[&[u8]], at: usize) -> Own {
+    match parts.get(at).copied() {
+        None => Own::Nothing,
+        Some(b"task") if parts.len() > at + 2 && at == 2 => of_process(parts, at + 2),
+        Some(b"cwd") => Own::Directory(rest(parts, at + 1)),
+        Some(b"root") => Own::Root(rest(parts, at + 1)),
+        Some(b"fd") => of_descriptors(parts, at + 1),
+        Some(name) if HARMLESS.contains(&name) => Own::Nothing,
+        Some(_) => Own::State,
+    }
+}

@@ -1,0 +1,40 @@
+// A child process is taken to be made before another thread changes the mask of new files.
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Works in a directory of its own, so that nothing stays behind.
+static void enter(void) {
+    const char *directory = getenv("TMPDIR");
+    if (chdir(directory ? directory : "/tmp"))
+        exit(3);
+}
+
+static void *change(void *unused) {
+    umask(077);
+    return unused;
+}
+
+static void *make(void *unused) {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(umask(0) == 077);
+    waitpid(child, &status, 0);
+    assert(WEXITSTATUS(status) == 0);
+    return unused;
+}
+
+int main(void) {
+    enter();
+    umask(022);
+    pthread_t a, b;
+    pthread_create(&a, NULL, change, NULL);
+    pthread_create(&b, NULL, make, NULL);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    return 0;
+}
