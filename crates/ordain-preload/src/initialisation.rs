@@ -26,6 +26,15 @@ pub struct Initialisations {
     forgets: bool,
     /// By object: who initialised it, and which of its initialisations that was; zero if none.
     born: Vec<(u32, u32)>,
+    /// Objects of numbers of descriptors that were given out again.
+    numbers: Vec<ObjectId>,
+}
+
+/// What a step shows that used something whose initialisation did not happen before.
+#[derive(Default)]
+struct Late {
+    object: bool,
+    number: bool,
 }
 
 impl Initialisations {
@@ -44,17 +53,20 @@ impl Initialisations {
         *at(&mut self.born, object.index()) = (thread.0, number);
     }
 
-    /// Takes in the last step of an execution; says whether it used an object whose initialisation did not happen before.
-    fn follow(&mut self, execution: &Execution) -> bool {
-        let Some(number) = execution.steps.len().checked_sub(1) else { return false };
+    /// Takes in the last step of an execution; says whether it used something whose initialisation did not happen before.
+    fn follow(&mut self, execution: &Execution) -> Late {
+        let Some(number) = execution.steps.len().checked_sub(1) else { return Late::default() };
         let made = &execution.steps[number];
         let thread = made.thread.index();
         let mut known = core::mem::take(at(&mut self.threads, thread));
-        let mut is_late = false;
+        let mut late = Late::default();
         let footprint = execution.footprint(number).iter().filter(|access| **access != Access::EVERYTHING);
         for access in footprint.clone() {
             let (creator, number) = self.born.get(access.object().index()).copied().unwrap_or_default();
-            is_late |= number > known.get(creator as usize).copied().unwrap_or(0);
+            if number > known.get(creator as usize).copied().unwrap_or(0) {
+                let is_number = self.numbers.contains(&access.object());
+                (late.number, late.object) = (late.number | is_number, late.object | !is_number);
+            }
         }
         for access in footprint.clone() {
             let [written, read] = at(&mut self.objects, access.object().index());
@@ -76,7 +88,7 @@ impl Initialisations {
             at(&mut self.threads, child.index()).clone_from(&known);
         }
         self.threads[thread] = known;
-        is_late
+        late
     }
 }
 
@@ -107,8 +119,25 @@ pub fn before_step(e: &mut Engine, thread: ThreadId) {
 
 /// A step was made.
 pub fn follow(e: &mut Engine) {
-    if !e.initialisations.made.is_empty() && e.initialisations.follow(e.arbiter.execution()) {
+    if e.initialisations.made.is_empty() {
+        return;
+    }
+    let late = e.initialisations.follow(e.arbiter.execution());
+    if late.object {
         Lesson::Initialisations.learn(e);
+    }
+    if late.number {
+        Lesson::Numbers.learn(e);
+    }
+}
+
+/// A number of a descriptor was given out again, and is this object now. Who uses it without knowing may have meant what it led to before.
+pub fn note_number(object: ObjectId) {
+    let e = engine();
+    if !Lesson::Numbers.is_known(e) {
+        let me = e.me();
+        e.initialisations.note(object, me);
+        e.initialisations.numbers.push(object);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::descriptors;
 use crate::engine::engine;
 use crate::lessons::Lesson;
 use crate::objects;
+use crate::signals;
 use alloc::vec::Vec;
 use ordain_model::{Member, ObjectId, Operation};
 
@@ -54,6 +55,7 @@ pub fn order_child(mut locks: impl FnMut() -> Vec<ObjectId>) {
     order(|touched| {
         touched.add(children(), Member::WRITE);
         descriptors::all_objects().for_each(|object| touched.add(object, Member::READ));
+        signals::actions().into_iter().for_each(|object| touched.add(object, Member::READ));
         messages::all_objects().for_each(|object| touched.add(object, Member::READ));
         locks().into_iter().for_each(|lock| touched.add(lock, Member::READ));
     });

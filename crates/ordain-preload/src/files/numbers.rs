@@ -7,6 +7,7 @@
 use super::{Touched, files, inheriting, locks, names, object, order, paths, turn_version};
 use crate::descriptors;
 use crate::engine::engine;
+use crate::initialisation;
 use crate::lessons::Lesson;
 use crate::objects;
 use crate::sys::{self, call};
@@ -251,8 +252,12 @@ pub fn opened(fd: c_int) {
         }
         return;
     }
+    let given_again = known(fd).is_some_and(|n| !n.open);
     let object = objects::create(0, ObjectKind::File, 0);
     note(fd, Number { object, description: object, open: true, file: None });
+    if given_again {
+        initialisation::note_number(object);
+    }
 }
 
 /// A number is a copy of another one.

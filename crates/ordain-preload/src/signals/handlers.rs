@@ -74,7 +74,7 @@ pub fn take() {
 
 /// The disposition of a signal.
 pub(super) fn get_action(number: c_int) -> Action {
-    match signals().object {
+    match super::actions() {
         Some(cell) if super::is_shared() => _ = step(Operation::Load { cell, order: MemoryOrder::SeqCst }),
         Some(_) => {}
         None => files::order_state(State::Actions, false),

@@ -264,6 +264,11 @@ fn object() -> ObjectId {
     }
 }
 
+/// The object of all dispositions, if threads can send signals to each other.
+pub fn actions() -> Option<ObjectId> {
+    signals().object.map(|object| ObjectId(object.0 + 1))
+}
+
 /// Whether threads can send signals to each other.
 pub fn is_listening() -> bool {
     signals().object.is_some()
