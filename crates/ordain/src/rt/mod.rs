@@ -39,14 +39,28 @@ pub(crate) fn active() -> bool {
 #[track_caller]
 #[inline]
 fn site() -> Site {
-    Site(std::ptr::from_ref(Location::caller()).expose_provenance() as u64)
+    site_of(Location::caller())
+}
+
+/// Where sites are counted from. Where a program is in memory differs from process to process; how far its parts are from each other does not,
+/// so sites can be kept, and sent to other workers.
+static ORIGIN: u8 = 0;
+
+/// A place in the source, as the model carries it.
+#[inline]
+fn site_of(location: &'static Location<'static>) -> Site {
+    let address = std::ptr::from_ref(location).expose_provenance();
+    Site(address.wrapping_sub(std::ptr::from_ref(&ORIGIN).addr()) as u64)
 }
 
 /// The place in the source that a site of this process stands for.
 pub(crate) fn location(site: Site) -> Option<&'static Location<'static>> {
-    let address = std::ptr::with_exposed_provenance::<Location<'static>>(usize::try_from(site.0).ok()?);
-    // SAFETY: sites are made by `site` alone, from references to locations, which are static; zero stands for none.
-    unsafe { address.as_ref() }
+    if site.0 == 0 {
+        return None;
+    }
+    let address = usize::try_from(site.0).ok()?.wrapping_add(std::ptr::from_ref(&ORIGIN).addr());
+    // SAFETY: sites are made by `site_of` alone, from references to locations, which are static; zero stands for none.
+    unsafe { std::ptr::with_exposed_provenance::<Location<'static>>(address).as_ref() }
 }
 
 /// Announces `op` at the caller's location, waits until it is picked, applies it. Only when `active()`.
@@ -59,7 +73,7 @@ pub(crate) fn step(op: Operation) -> Outcome {
 /// As [`step`], at a given place: for destructors, which do not know where they are called from.
 #[inline]
 pub(crate) fn step_at(op: Operation, location: &'static Location<'static>) -> Outcome {
-    executor::step(op, Site(std::ptr::from_ref(location).expose_provenance() as u64))
+    executor::step(op, site_of(location))
 }
 
 /// Tells the model the value (zero-extended bits) that an atomic cell holds after a write.
