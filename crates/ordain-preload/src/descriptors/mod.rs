@@ -151,6 +151,8 @@ struct Descriptors {
     flying: Vec<transfer::Flying>,
     /// A child process has everything too.
     shared: bool,
+    /// What was known then of descriptors, by number: the object of their pipe or connection.
+    adrift: Vec<(c_int, ObjectId)>,
     /// Threads that wait for other processes.
     waiters: Vec<elsewhere::Waiter>,
     /// A socket has an owner, who would get signals.
@@ -185,6 +187,7 @@ pub fn begin() {
     d.bound.clear();
     d.queues.clear();
     d.flying.clear();
+    d.adrift.clear();
     (d.shared, d.owned) = (false, false);
     d.waiters.clear();
     (d.addresses, d.datagrams, d.outside, d.sent) = (None, None, None, 0);
@@ -196,8 +199,20 @@ pub fn begin() {
 
 /// A child process has everything too: from now on others may read and write, and the kernel alone knows.
 pub fn share() {
-    descriptors().entries.clear();
+    let entries = core::mem::take(&mut descriptors().entries);
+    for (fd, entry) in (0..).zip(entries) {
+        if let Some(group) = entry.and_then(|e| e.group) {
+            let d = descriptors();
+            d.adrift.retain(|(known, _)| *known != fd);
+            d.adrift.push((fd, object_of(group)));
+        }
+    }
     descriptors().shared = true;
+}
+
+/// The object of the pipe or connection that a number led to when a child process got it too.
+pub fn adrift_object(fd: c_int) -> Option<ObjectId> {
+    descriptors().adrift.iter().find(|(known, _)| *known == fd).map(|(_, object)| *object)
 }
 
 /// The objects of everything that is open and on which threads may wait for each other.

@@ -4,7 +4,7 @@
 //! first that does teaches the search that it matters, and then every such call reads one object more, which making a child writes. Pipes,
 //! sockets and locks are objects of their own; a child that is made reads them.
 //!
-//! From then on the kernel alone knows what becomes of pipes and sockets that a child has too. What threads still do to those is in one order.
+//! From then on the kernel alone knows what becomes of pipes and sockets that a child has too. What threads still do to one of them is in order.
 
 use super::{Touched, messages, object, order};
 use crate::descriptors;
@@ -63,7 +63,15 @@ pub fn order_child(mut locks: impl FnMut() -> Vec<ObjectId>) {
 
 /// Adds the use of a descriptor that only the kernel knows any more, because a child process has or had it too.
 pub(super) fn add_adrift(touched: &mut Touched, fd: core::ffi::c_int) {
-    if descriptors::is_adrift(fd) {
-        touched.add(children(), Member::WRITE);
+    if !descriptors::is_adrift(fd) {
+        return;
+    }
+    match descriptors::adrift_object(fd) {
+        Some(object) => {
+            touched.add(object, Member::WRITE);
+            touched.add(children(), Member::READ);
+        }
+        // A copy, or something that came later: it may be any of them.
+        None => touched.add(children(), Member::WRITE),
     }
 }
