@@ -138,7 +138,7 @@ unsafe extern "C" fn after_all(_argument: *mut c_void, status: c_int) {
         if let Some(function) = LOADER_END {
             function();
         }
-        libc::fflush(core::ptr::null_mut());
+        streams::flush_at_end();
     }
     if active() {
         let e = engine();

@@ -398,31 +398,6 @@ struct Waiting {
     restarts: bool,
 }
 
-/// Makes a call that does not wait until it has something, or gives up with what it says then.
-fn retry(
-    object: ObjectId,
-    Waiting { waits, limit, restarts }: Waiting,
-    nothing: isize,
-    mut call: impl FnMut() -> isize,
-) -> isize {
-    order(object);
-    loop {
-        let result = call();
-        if result != nothing {
-            if result >= 0 {
-                changed(object);
-            }
-            return result;
-        }
-        if !waits {
-            return result;
-        }
-        if let Err(error) = await_change(object, limit, restarts) {
-            return -(error as isize);
-        }
-    }
-}
-
 /// How long until a time of the program's, or how long it is.
 unsafe fn span(time: *const timespec, absolute: bool) -> Option<u64> {
     // SAFETY: the program's argument.
