@@ -322,7 +322,7 @@ pub struct Control {
     pub sent: [SentSignal; MOST_SENT],
     /// Child processes that an execution made, at most.
     pub children: AtomicU32,
-    /// What the program has made or changed that executions at the same time share, as bits of [`Named`].
+    /// What the program has made or changed that executions at the same time share, as bits of [`crate::Named`].
     pub named: AtomicU32,
     /// Whether what goes to standard output and standard error is compared, so that its order counts.
     pub compare_output: AtomicU32,
