@@ -66,7 +66,6 @@ unsafe extern "C" fn set(fd: c_int, flags: c_int, new: *const itimerspec, old: *
     }
     if !old.is_null() {
         meet(group);
-        look(group);
     }
     change(object_of(group));
     // SAFETY: the program's arguments.
@@ -88,7 +87,6 @@ unsafe extern "C" fn get(fd: c_int, out: *mut itimerspec) -> c_int {
     files::look_at_numbers();
     let Some(group) = group_of(fd) else { return fail(if entry(fd).is_some() { EINVAL } else { EBADF }) };
     files::order_opening_with(fd, false, |add| add(object_of(group), Member::READ));
-    look(group);
     // SAFETY: the program wants to know.
     unsafe { *out = value(descriptors().groups[group].timer) };
     0
