@@ -1,40 +1,46 @@
 //! `ordain check`: explores the schedules of a program.
 //!
-//! Text for people goes to standard error; standard output is for the one JSON object of `--format json`.
+//! The result goes to standard output, progress to standard error. With `--format json`, standard output is for the one object, and all text
+//! for people goes to standard error.
 
+mod place;
 mod told;
 
-use crate::Outcome;
 use crate::cluster::{self, Connection, Subject, Watch};
 use crate::exports::Exports;
-use crate::input::read_input;
+use crate::input::{read_input, read_piped};
 use crate::json;
 use crate::options::{self, Format};
+use crate::outcome::{Outcome, STATUSES, despite};
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Live;
+use crate::{expectation, look};
 use ordain_cluster::RunId;
 use ordain_explore::strategy::{Bound, Kind as Strategy};
 use ordain_model::Options;
 use ordain_native::{Check, Launch, Mode, Patience, Verdict, binary, record};
-use ordain_report::{Run, store};
+use ordain_report::{Require, Run, Timeouts, store};
+use ordain_suite::Amount;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub(crate) use place::INPUT;
+use place::Substitute;
 pub(crate) use told::{next, plural, rate, story, story_without_timeline};
 
 /// More workers would only wait for each other.
 const MOST_WORKERS: usize = 1024;
 
 #[derive(clap::Args)]
-#[command(override_usage = "ordain check [OPTIONS] -- PROGRAM [ARGUMENT]...")]
-#[command(after_help = "Exit status: 0 verified or nothing found, 1 a finding, 2 the program cannot be checked.\n\
-                        Executions get no variables of the environment but PATH, HOME, LANG, LC_ALL, TMPDIR, TERM and \
-                        LD_LIBRARY_PATH.")]
+#[command(override_usage = "ordain check [OPTIONS] [--] PROGRAM [ARGUMENT]...")]
+#[command(after_help = format!(
+    "Executions get no variables of the environment but PATH, HOME, LANG, LC_ALL, TMPDIR, TERM and LD_LIBRARY_PATH.\n\n{STATUSES}"
+))]
 pub(crate) struct Arguments {
     /// The program and its arguments
-    #[arg(last = true, required_unless_present = "attach", value_name = "PROGRAM")]
+    #[arg(trailing_var_arg = true, required_unless_present = "attach", value_name = "PROGRAM")]
     command: Vec<OsString>,
 
     /// How schedules are chosen [default: optimal, or portfolio with a limit]
@@ -59,15 +65,25 @@ pub(crate) struct Arguments {
     /// Stop after that time, such as 30s, 5m or 1h
     #[arg(long, value_name = "TIME", value_parser = options::duration)]
     max_time: Option<Duration>,
+    /// Both in one, as for a suite: a time such as 5m, or a number such as "1000 executions"
+    #[arg(long, value_name = "AMOUNT", conflicts_with_all = ["max_time", "max_executions"])]
+    budget: Option<Amount>,
+    /// Tell how long it would take to explore everything, after a few seconds, and check nothing
+    #[arg(long, conflicts_with_all = ["require", "resume", "exploration_trace", "junit", "sarif", "trace", "detach", "cluster", "preemption_bound",
+          "delay_bound"])]
+    estimate: bool,
     /// Go on after the first finding
     #[arg(long)]
     keep_going: bool,
+    /// What must be reached for status 0: `verified`, or `share=90%` of the classes, by the estimate
+    #[arg(long, value_name = "WHAT")]
+    require: Option<Require>,
 
-    /// What the program reads from standard input [default: nothing]
+    /// What the program reads from standard input [default: what is piped into this command, else nothing]
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
-    /// A variable for the program's environment; may be given several times
-    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = options::variable_parser())]
+    /// A variable for the program's environment: one of yours that is passed on, or a value; may be given several times
+    #[arg(long = "env", value_name = "NAME[=VALUE]", value_parser = options::variable_parser())]
     environment: Vec<(OsString, OsString)>,
 
     /// The exit status that is no finding
@@ -77,8 +93,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     compare_output: bool,
 
-    /// Let time pass only when nothing else can happen: sleeps and timeouts end late
-    #[arg(long)]
+    /// When sleeps and timeouts may end
+    #[arg(long, value_name = "WHEN", default_value = "any", value_parser = options::timeouts())]
+    timeouts: Timeouts,
+    /// --timeouts last, by its old name
+    #[arg(long, hide = true)]
     kind_time: bool,
     /// Let waits on condition variables end without a reason, as POSIX allows
     #[arg(long)]
@@ -167,11 +186,11 @@ impl From<ModeName> for Mode {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
     let result = match &arguments.cluster {
         Some(url) => run_on_cluster(arguments, url),
-        None => prepare(arguments).and_then(|check| run_check(arguments, &check)),
+        None => prepare(arguments).and_then(|check| run_check(arguments, check)),
     };
     if let Err(problem) = &result {
         let program: Vec<String> = json::lossy(&arguments.command);
-        arguments.exports.write_trouble(&program.join(" "), problem)?;
+        arguments.exports.write_trouble(&program.join(" "), problem);
     }
     result
 }
@@ -185,6 +204,7 @@ fn run_on_cluster(arguments: &Arguments, url: &str) -> Result<Outcome, Problem> 
         url,
         connection: &arguments.connection,
         quiet: arguments.quiet,
+        require: arguments.require,
         format: arguments.format,
         exports: &arguments.exports,
         directory: arguments.run_dir.clone(),
@@ -201,38 +221,65 @@ fn run_on_cluster(arguments: &Arguments, url: &str) -> Result<Outcome, Problem> 
     }
 }
 
-fn run_check(arguments: &Arguments, check: &Check) -> Result<Outcome, Problem> {
+fn run_check(arguments: &Arguments, mut check: Check) -> Result<Outcome, Problem> {
+    if arguments.estimate {
+        return expectation::tell(check, arguments.quiet, arguments.format);
+    }
+    let substitute = check.directory.as_deref().and_then(Substitute::of);
+    if let Some(substitute) = &substitute {
+        check.directory = substitute.directory.as_ref().map(|directory| directory.path().to_owned());
+    }
     let mut live = Live::start(arguments.quiet);
     let report = check.run_watched(&mut live);
     live.end();
-    let report = report.map_err(|problem| match (problem, &check.exploration_trace) {
+    let mut report = report.map_err(|problem| match (problem, &check.exploration_trace) {
         (ordain_native::Problem::Trace(error), Some(path)) => Problem::UnwritableTrace { path: path.clone(), error },
         (problem, _) => Problem::Native { problem },
     })?;
-    let run = record::run(check, &report);
-    let kept = keep(check, &run);
+    if let Some(substitute) = substitute {
+        let (directory, note) = substitute.settle(!report.findings.is_empty() || report.resumable);
+        check.directory = directory;
+        report.notes.push(note);
+    }
+    let check = &check;
+    let mut run = record::run(check, &report);
+    run.unmet = Require::unmet(arguments.require, &run);
+    let kept = keep(check, &run, arguments.stdin.is_none());
     if !report.resumable {
         check.forget_search();
     }
-    output::tell(&told::human(check, &report, kept.as_deref().ok()));
+    let machines = arguments.format == Format::Json || arguments.exports.use_output();
+    let directory = kept.as_ref().ok().and_then(Option::as_deref);
+    let mut text = told::human(check, &report, run.unmet.as_deref(), directory, look::of_result(machines));
     if let Err(error) = &kept {
-        output::tell(&format!(
-            "  note      the record of the run could not be written ({})\n",
-            output::printable(error)
-        ));
+        let error = output::printable(error);
+        text.push_str(&format!("  note      the record of the run could not be written ({error})\n"));
     }
+    let mut written = output::show_beside(machines, &text);
     if arguments.format == Format::Json {
-        output::write_json(&json::Check::new(check, &report))?;
+        written = output::write_json(&json::Check::new(check, &report, run.unmet.clone()));
     }
-    let outcome = if report.verdict == Verdict::Finding { Outcome::Finding } else { Outcome::Clean };
-    arguments.exports.write_behind(&[run], &[], Ok(outcome))
+    let outcome = outcome_of(&run);
+    arguments.exports.write_behind(&[run], &[], despite(written, Ok(outcome)))
 }
 
-/// Writes the record of the run; gives the run directory.
-fn keep(check: &Check, run: &Run) -> Result<PathBuf, String> {
-    let directory = check.directory.as_deref().unwrap_or(Path::new(".ordain"));
+/// How the command ends after a run.
+pub(crate) fn outcome_of(run: &Run) -> Outcome {
+    match (run.verdict, &run.unmet) {
+        (Verdict::Finding, _) => Outcome::Finding,
+        (_, Some(_)) => Outcome::Unmet,
+        (_, None) => Outcome::Clean,
+    }
+}
+
+/// Writes the record of the run, and what was piped into it if that is needed again; gives the run directory, unless there is none.
+fn keep(check: &Check, run: &Run, piped: bool) -> Result<Option<PathBuf>, String> {
+    let Some(directory) = check.directory.as_deref() else { return Ok(None) };
+    if piped && !check.launch.input.is_empty() && !run.findings.is_empty() {
+        store::write(directory, INPUT, &check.launch.input)?;
+    }
     let file = store::write_run(directory, run)?;
-    Ok(file.parent().unwrap_or(directory).to_owned())
+    Ok(Some(file.parent().unwrap_or(directory).to_owned()))
 }
 
 fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
@@ -245,21 +292,30 @@ fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
             return Err(Problem::NoTrace { strategy: strategy.to_owned() });
         }
     }
-    let directory = arguments.run_dir.clone().unwrap_or_else(|| default_directory(&binary.path));
-    Ok(Check {
-        launch: Launch {
-            program: binary.path.clone(),
-            arguments: rest.to_vec(),
-            environment: arguments.environment.clone(),
-            input: match &arguments.stdin {
-                Some(path) => read_input(path, arguments.max_time)?,
-                None => Vec::new(),
-            },
+    let (max_time, max_executions) = match arguments.budget {
+        Some(Amount::Time(time)) => (Some(time), None),
+        Some(Amount::Executions(executions)) => (None, Some(executions)),
+        None => (arguments.max_time, arguments.max_executions),
+    };
+    let launch = Launch {
+        program: binary.path.clone(),
+        arguments: rest.to_vec(),
+        environment: arguments.environment.clone(),
+        input: match &arguments.stdin {
+            Some(path) => read_input(path, max_time)?,
+            // A Rust test that a cluster explores reads nothing.
+            None if arguments.test.is_some() => Vec::new(),
+            None => read_piped(max_time)?,
         },
+    };
+    let usual = || place::run_directory(&default_directory(&binary.path), &launch);
+    let directory = arguments.run_dir.clone().unwrap_or_else(usual);
+    Ok(Check {
+        launch,
         binary,
         options: Options {
             spurious_wakeups: arguments.spurious_wakeups,
-            kind_time: arguments.kind_time,
+            kind_time: arguments.kind_time || arguments.timeouts == Timeouts::Last,
             spin_bound: arguments.spin_bound,
             max_steps: arguments.max_steps,
             ..ordain_native::default_options()
@@ -268,8 +324,8 @@ fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
         bound: arguments.preemption_bound.map(Bound::Preemptions).or(arguments.delay_bound.map(Bound::Delays)),
         seed: arguments.seed,
         depth: arguments.pct_depth,
-        max_executions: arguments.max_executions,
-        max_time: arguments.max_time,
+        max_executions,
+        max_time,
         mode: arguments.mode.map(Mode::from),
         keep_going: arguments.keep_going,
         compare_output: arguments.compare_output,

@@ -8,7 +8,7 @@ use crate::Outcome;
 use crate::options::Format;
 use crate::output;
 use crate::problem::Problem;
-use crate::progress::large;
+use crate::progress::plural_large;
 use ordain_cluster::{Cluster, ClusterError, Listed, RunId, Status};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -110,14 +110,14 @@ fn tell(listed: &[Listed], format: Format) -> Result<(), Problem> {
             Status::Failed { reason } => format!("failed: {reason}"),
         };
         let progress = row.progress;
-        let _ = write!(text, "{}  {status}, {} executions", row.run, large(progress.summary.executions));
+        let _ = write!(text, "{}  {status}, {}", row.run, plural_large(progress.summary.executions, "execution"));
         if progress.findings > 0 {
-            let _ = write!(text, ", {} findings", progress.findings);
+            let _ = write!(text, ", {}", plural_large(progress.findings, "finding"));
         }
-        let _ = writeln!(text, ", {} fragments assigned, {} waiting", progress.assigned, progress.waiting);
+        let _ =
+            writeln!(text, ", {} assigned, {} waiting", plural_large(progress.assigned, "fragment"), progress.waiting);
     }
-    output::tell(&output::printable_lines(&text));
-    Ok(())
+    output::show(&output::printable_lines(&text))
 }
 
 fn row(listed: &Listed) -> Row<'_> {

@@ -1,6 +1,6 @@
 //! Files for other tools: JUnit XML, SARIF, traces. Written whole or not at all; `-` is standard output.
 
-use crate::Outcome;
+use crate::outcome::{Outcome, despite};
 use crate::output;
 use crate::problem::{self, Problem};
 use ordain_report::{Run, Unchecked, junit, perfetto, sarif, store};
@@ -22,6 +22,14 @@ pub(crate) struct Exports {
 }
 
 impl Exports {
+    /// Whether one of them goes to standard output.
+    pub(crate) fn use_output(&self) -> bool {
+        let is_output = |path: &&PathBuf| {
+            ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| *path == Path::new(name))
+        };
+        [&self.junit, &self.sarif, &self.trace].into_iter().flatten().any(|path| is_output(&path))
+    }
+
     /// Writes what was asked for.
     pub(crate) fn write(&self, runs: &[Run]) -> Result<(), Problem> {
         self.write_all(runs, &[])
@@ -29,14 +37,15 @@ impl Exports {
 
     /// Writes what was asked for, with checks that came to no verdict.
     pub(crate) fn write_all(&self, runs: &[Run], unchecked: &[Unchecked]) -> Result<(), Problem> {
-        self.write_results(runs, unchecked)?;
-        if let Some(path) = &self.trace {
-            match runs.iter().flat_map(|run| &run.findings).next() {
-                Some(story) => write(path, &perfetto::render(story))?,
-                None => output::tell(&format!("there is no finding, so {} was not written\n", path.display())),
+        let results = self.write_results(runs, unchecked);
+        let Some(path) = &self.trace else { return results };
+        match runs.iter().flat_map(|run| &run.findings).next() {
+            Some(story) => both(results, write(path, &perfetto::render(story))),
+            None => {
+                output::tell(&format!("there is no finding, so {} was not written\n", path.display()));
+                results
             }
         }
-        Ok(())
     }
 
     /// Writes what was asked for behind a result that was told. If that fails, it is told too, and a finding stays one.
@@ -46,31 +55,36 @@ impl Exports {
         unchecked: &[Unchecked],
         outcome: Result<Outcome, Problem>,
     ) -> Result<Outcome, Problem> {
-        match self.write_all(runs, unchecked) {
-            // Whoever read standard output has seen enough.
-            Ok(()) | Err(Problem::OutputClosed) => outcome,
-            Err(problem) => {
-                problem::tell(problem);
-                if matches!(outcome, Ok(Outcome::Finding)) { outcome } else { Err(Problem::Told) }
-            }
-        }
+        despite(self.write_all(runs, unchecked), outcome)
     }
 
     /// Writes that a check came to no verdict.
-    pub(crate) fn write_trouble(&self, program: &str, problem: &Problem) -> Result<(), Problem> {
+    pub(crate) fn write_trouble(&self, program: &str, problem: &Problem) {
         let (message, help) = problem::texts(problem);
-        self.write_results(&[], &[Unchecked { program: program.to_owned(), message, help }])
+        if let Err(other) = self.write_results(&[], &[Unchecked { program: program.to_owned(), message, help }]) {
+            problem::tell(other);
+        }
     }
 
     fn write_results(&self, runs: &[Run], unchecked: &[Unchecked]) -> Result<(), Problem> {
-        if let Some(path) = &self.junit {
-            write(path, &junit::render_with(runs, unchecked))?;
-        }
-        if let Some(path) = &self.sarif {
+        // One that cannot be written is no reason to leave out the others.
+        let junit = self.junit.as_deref().map(|path| write(path, &junit::render_with(runs, unchecked)));
+        let sarif = self.sarif.as_deref().map(|path| {
             let here = std::env::current_dir().ok();
-            write(path, &sarif::render_with(runs, unchecked, here.as_deref()))?;
+            write(path, &sarif::render_with(runs, unchecked, here.as_deref()))
+        });
+        both(junit.unwrap_or(Ok(())), sarif.unwrap_or(Ok(())))
+    }
+}
+
+/// The problem of two: if there are more than one, the first is told here.
+fn both(first: Result<(), Problem>, second: Result<(), Problem>) -> Result<(), Problem> {
+    match (first, second) {
+        (Err(first), Err(second)) => {
+            problem::tell(first);
+            Err(second)
         }
-        Ok(())
+        (first, second) => first.and(second),
     }
 }
 

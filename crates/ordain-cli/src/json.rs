@@ -3,7 +3,7 @@
 use crate::check;
 use crate::problem::{self, Problem};
 use ordain_native::{LEVEL, Report, record};
-use ordain_report::{Estimate, Story, Workers};
+use ordain_report::{Estimate, Sight, Story, Workers};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,8 @@ pub(crate) struct Check {
     estimate_log10: Option<Estimate>,
     findings: Vec<Finding>,
     notes: Vec<String>,
+    sight: Sight,
+    unmet: Option<String>,
     wall_seconds: f64,
     cpu_seconds: f64,
     executions_per_cpu_second: Option<f64>,
@@ -41,7 +43,7 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    pub(crate) fn new(check: &ordain_native::Check, report: &Report) -> Self {
+    pub(crate) fn new(check: &ordain_native::Check, report: &Report, unmet: Option<String>) -> Self {
         Self {
             version: VERSION,
             verdict: report.verdict.word(),
@@ -63,6 +65,8 @@ impl Check {
             estimate_log10: report.estimate,
             findings: report.findings.iter().map(Finding::from).collect(),
             notes: record::notes(report),
+            sight: report.sight,
+            unmet,
             wall_seconds: report.wall.as_secs_f64(),
             cpu_seconds: report.cpu.as_secs_f64(),
             executions_per_cpu_second: check::rate(report),
@@ -104,6 +108,8 @@ pub(crate) struct ClusterCheck<'a> {
     estimate_log10: Option<Estimate>,
     findings: Vec<Finding>,
     notes: &'a [String],
+    sight: Sight,
+    unmet: Option<&'a str>,
     wall_seconds: f64,
     cluster: Division<'a>,
 }
@@ -151,6 +157,8 @@ impl<'a> ClusterCheck<'a> {
             estimate_log10: record.estimate,
             findings: findings.collect(),
             notes: &record.notes,
+            sight: record.sight,
+            unmet: record.unmet.as_deref(),
             wall_seconds: record.wall_seconds,
             cluster: Division {
                 run,

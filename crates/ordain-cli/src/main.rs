@@ -1,19 +1,22 @@
 //! Ordain on the command line: checks of programs, demo programs, schedule files, and replay.
 //!
-//! One file for each command. Exit status: 0 nothing was found, 1 something was found, 2 wrong use or an environment in
-//! which the command cannot work.
+//! One file for each command; `outcome` has the exit statuses.
 
 mod check;
 mod cluster;
+mod completions;
 mod demo;
 mod doctor;
 mod estimate;
+mod expectation;
 mod explain;
 mod exports;
 mod input;
 mod json;
 mod look;
+mod man;
 mod options;
+mod outcome;
 mod output;
 mod problem;
 mod progress;
@@ -26,26 +29,21 @@ mod suite;
 mod worker;
 mod workshop;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use options::Format;
+use outcome::Outcome;
 use problem::Problem;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// How a command ended that could do its work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    /// Nothing was found.
-    Clean,
-    /// Something was found.
-    Finding,
-}
-
 /// Explores every inequivalent schedule of concurrent code.
 #[derive(Parser)]
 #[command(name = "ordain", version, about, arg_required_else_help = true)]
-#[command(after_help = "Exit status: 0 nothing found, 1 a finding, 2 wrong use or unusable environment.")]
+#[command(after_help = outcome::STATUSES)]
 struct Cli {
+    /// When output is in colour
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    color: look::Colour,
     #[command(subcommand)]
     command: Command,
 }
@@ -74,6 +72,17 @@ enum Command {
     Cluster(Box<cluster::Arguments>),
     /// Explains a kind of finding: what it means, why tests miss it, how to fix it
     Explain(explain::Arguments),
+    /// Writes what a shell needs to complete this command's words
+    Completions(completions::Arguments),
+    /// Writes the manual pages of this command
+    Man(man::Arguments),
+}
+
+/// The command line, for what is made of it.
+fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
 }
 
 /// A file that may not become larger is an error to be told, not a signal that ends the command. It is caught and not ignored: programs that
@@ -86,6 +95,7 @@ fn survive_size_limits() {
 fn main() -> ExitCode {
     // Errors of use are printed by clap, which ends with status 2; help and version end with 0.
     let cli = Cli::parse();
+    look::choose(cli.color);
     problem::install_handler();
     survive_size_limits();
     let (result, format) = match &cli.command {
@@ -100,20 +110,19 @@ fn main() -> ExitCode {
         Command::Worker(arguments) => (worker::run(arguments), Format::Human),
         Command::Cluster(arguments) => (cluster::run(arguments), arguments.format()),
         Command::Explain(arguments) => (explain::run(arguments), Format::Human),
+        Command::Completions(arguments) => (completions::run(arguments), Format::Human),
+        Command::Man(arguments) => (man::run(arguments), Format::Human),
     };
+    let status = outcome::status(&result);
     match result {
-        Ok(Outcome::Clean) => ExitCode::SUCCESS,
-        Ok(Outcome::Finding) => ExitCode::from(1),
-        // Whoever read the output has seen enough.
-        Err(Problem::OutputClosed) => ExitCode::SUCCESS,
-        Err(Problem::Told) => ExitCode::from(2),
+        Ok(_) | Err(Problem::OutputClosed | Problem::Told) => {}
         Err(problem) => {
             if format == Format::Json {
                 // If even that cannot be written, standard error has the rest.
                 let _ = output::write_json(&json::Trouble::from(&problem));
             }
             problem::tell(problem);
-            ExitCode::from(2)
         }
     }
+    status
 }

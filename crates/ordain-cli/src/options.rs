@@ -1,8 +1,9 @@
 //! Values of options that several commands have.
 
 use clap::ValueEnum;
-use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use ordain_explore::strategy::Kind as Strategy;
+use ordain_report::Timeouts;
 use ordain_suite::Policy;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -63,9 +64,29 @@ pub(crate) fn duration_or_zero(text: &str) -> Result<Duration, String> {
 /// Variables that Ordain needs for itself.
 const OWN_VARIABLES: [&str; 3] = ["LD_PRELOAD", "LD_BIND_NOW", "GLIBC_TUNABLES"];
 
-/// [`variable`] for the command line.
+/// [`variable`] for the command line, where a name alone is a variable that is passed on.
 pub(crate) fn variable_parser() -> impl TypedValueParser<Value = (OsString, OsString)> {
-    OsStringValueParser::new().try_map(|text| variable(&text))
+    OsStringValueParser::new().try_map(|text| {
+        if text.is_empty() || text.as_bytes().contains(&b'=') {
+            return variable(&text);
+        }
+        let name = text.to_string_lossy();
+        let value =
+            std::env::var_os(&text).ok_or(format!("{name} is not set here; write NAME=VALUE to give it a value"))?;
+        let mut passed = text.clone();
+        passed.push("=");
+        passed.push(value);
+        variable(&passed)
+    })
+}
+
+/// When timed waits may expire.
+pub(crate) fn timeouts() -> impl TypedValueParser<Value = Timeouts> {
+    let names = [
+        PossibleValue::new("any").help("at any moment, as a program must be ready for"),
+        PossibleValue::new("last").help("only when nothing else can happen: sleeps and timeouts end late"),
+    ];
+    PossibleValuesParser::new(names).map(|name| if name == "last" { Timeouts::Last } else { Timeouts::Any })
 }
 
 /// A variable of the environment, `NAME=VALUE`.

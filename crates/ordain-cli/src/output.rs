@@ -1,6 +1,7 @@
-//! Standard output, buffered, with errors as values: a reader that goes away is no panic. Text for people beside it goes to
-//! standard error.
+//! Standard output, buffered, with errors as values: a reader that goes away is no panic. Results go there; progress, problems, and text for
+//! people beside what machines read go to standard error.
 
+use crate::look;
 use crate::problem::Problem;
 use serde::Serialize;
 use std::io::{self, BufWriter, StdoutLock, Write};
@@ -25,7 +26,21 @@ pub(crate) fn write_json(object: &impl Serialize) -> Result<(), Problem> {
 
 /// Writes text for people to standard error. Where that cannot be written, nobody can be told.
 pub(crate) fn tell(text: &str) {
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(look::in_locale(text).as_bytes());
+}
+
+/// Writes a result for people to standard output.
+pub(crate) fn show(text: &str) -> Result<(), Problem> {
+    write(|out| out.write_all(look::in_locale(text).as_bytes()))
+}
+
+/// Writes a result for people: to standard error if standard output is for machines.
+pub(crate) fn show_beside(machines: bool, text: &str) -> Result<(), Problem> {
+    if machines {
+        tell(text);
+        return Ok(());
+    }
+    show(text)
 }
 
 /// Makes text of a file safe to print: no control characters that a terminal would obey.

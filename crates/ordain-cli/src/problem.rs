@@ -1,5 +1,6 @@
 //! What keeps a command from doing its work: the cause, and what to do about it.
 
+use crate::look;
 use miette::{Diagnostic, MietteHandlerOpts, NamedSource, Report, SourceSpan};
 use ordain_native::binary::Refused;
 use std::io;
@@ -127,7 +128,7 @@ pub(crate) enum Problem {
     /// What the program is to read cannot be read.
     #[error("cannot read {}, which was to be the program's standard input", path.display())]
     #[diagnostic(help(
-        "--stdin takes the file whose contents the program reads; without it, the program reads nothing"
+        "--stdin takes the file whose contents the program reads; without it, the program reads what is piped into the command"
     ))]
     Input {
         path: PathBuf,
@@ -137,7 +138,8 @@ pub(crate) enum Problem {
     /// Nobody writes what the program is to read.
     #[error("{}, which was to be the program's standard input, gives nothing: {reason} for {} s", path.display(), waited.as_secs_f32())]
     #[diagnostic(help(
-        "if it is a FIFO, begin to write to it before, and write it to its end; --max-time is how long that is waited for"
+        "write it to its end, and if it is a FIFO, begin to write before; --max-time is how long that is waited for. If the program is to \
+         read nothing: < /dev/null"
     ))]
     NoInput { path: PathBuf, reason: &'static str, waited: Duration },
     /// What the program is to read is too much.
@@ -364,7 +366,10 @@ pub(crate) struct CheckPanicked(pub(crate) String);
 pub(crate) fn install_handler() {
     // Fails only if there is a handler already, which would do as well.
     let _ = miette::set_hook(Box::new(|_| {
-        Box::new(MietteHandlerOpts::new().wrap_lines(false).terminal_links(false).build())
+        let handler = MietteHandlerOpts::new().wrap_lines(false).terminal_links(false);
+        // Colours on a terminal are miette's own choice, unless somebody has made one.
+        let handler = if look::is_chosen() { handler.color(look::of_errors().colour) } else { handler };
+        Box::new(if look::is_ascii() { handler.unicode(false) } else { handler }.build())
     }));
 }
 

@@ -3,13 +3,13 @@
 //! The first Ctrl-C ends the run in order, with a verdict about what was done so far; the second ends it at once.
 
 use crate::check::plural;
+use crate::outcome::stop_flag;
 use crate::{look, output};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ordain_native::{Observer, Progress};
 use ordain_report::Kind;
 pub(crate) use ordain_report::terminal::large;
 use ordain_suite::{ConfigError, Policy, SuiteObserver};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
@@ -40,13 +40,7 @@ enum Line {
 impl Live {
     /// Begins to listen; shows something after a second.
     pub(crate) fn start(quiet: bool) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            // The order matters: whoever asks a second time is heard before the first is noted. Without handlers the
-            // signal ends the command, as always.
-            let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, stop.clone());
-            let _ = signal_hook::flag::register(signal, stop.clone());
-        }
+        let stop = stop_flag();
         let line = match () {
             () if quiet => Line::Quiet,
             () if io::stderr().is_terminal() => {
@@ -98,7 +92,7 @@ impl Live {
         }
         match &mut self.line {
             Line::Quiet => {}
-            Line::Renewed(bar) => bar.set_message(text()),
+            Line::Renewed(bar) => bar.set_message(look::in_locale(&text()).into_owned()),
             Line::Periodic { next, interval } => {
                 if elapsed >= *next {
                     *interval = (*interval * 2).min(MOST_INTERVAL);
@@ -262,7 +256,8 @@ pub(crate) fn time(time: Duration) -> String {
     }
 }
 
-fn plural_large(count: u64, thing: &str) -> String {
+/// `1 thing`, `12,345 things`.
+pub(crate) fn plural_large(count: u64, thing: &str) -> String {
     format!("{} {thing}{}", large(count), if count == 1 { "" } else { "s" })
 }
 

@@ -48,6 +48,12 @@ pub(crate) struct Arguments {
     /// Write it behind FILE
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "30s", value_parser = search_time)]
     search: Option<Duration>,
+    /// A variable for the program's environment, in place of that of the schedule if it has one; may be given several times
+    #[arg(long = "env", value_name = "NAME[=VALUE]", value_parser = options::variable_parser())]
+    environment: Vec<(OsString, OsString)>,
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
     /// What the program reads from standard input
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
@@ -98,6 +104,7 @@ fn refuse_program_options(arguments: &Arguments, program: &str) -> Result<(), Pr
         ("--gdb", arguments.gdb),
         ("--search", arguments.search.is_some()),
         ("--stdin", arguments.stdin.is_some()),
+        ("--env", !arguments.environment.is_empty()),
         ("--program", arguments.program.is_some()),
         ("--format json", arguments.format == Format::Json),
     ];

@@ -1,17 +1,17 @@
 //! `ordain suite`: spends a budget over the tests of `ordain.toml`.
 //!
-//! Text for people goes to standard error; standard output is for the one JSON object of `--format json`.
+//! The result goes to standard output, progress to standard error, and with `--format json` all text for people.
 
 mod told;
 
-use crate::Outcome;
 use crate::exports::Exports;
 use crate::options::{self, Format};
+use crate::outcome::{Outcome, STATUSES, despite};
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Live;
 use crate::replay_line;
-use ordain_report::{Run, Unchecked, Verdict};
+use ordain_report::{Require, Run, Sight, Unchecked, Verdict};
 use ordain_suite::{Amount, Policy, Row, Suite, SuiteResult, record};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
@@ -27,8 +27,9 @@ const STARTER: &str = include_str!("suite/starter.toml");
 #[derive(clap::Args)]
 #[command(override_usage = "ordain suite [OPTIONS] [FILE.toml] [NAME]...")]
 #[command(
-    after_help = "Exit status: 0 nothing found, 1 a finding, 2 no finding but a test that could not be checked, or \
-                        wrong use.\nWhile a suite runs, edit `policy` and `weight` in its file to change what is aimed at."
+    after_help = format!(
+        "{STATUSES}\n\nWhile a suite runs, edit `policy` and `weight` in its file to change what is aimed at."
+    )
 )]
 pub(crate) struct Arguments {
     /// The file of the suite, which ends in .toml [default: ordain.toml], then parts of names: only such tests run
@@ -44,13 +45,17 @@ pub(crate) struct Arguments {
     /// How long a test goes on before another one may, as a time or in executions [default: that of the file, else 200ms]
     #[arg(long, value_name = "AMOUNT")]
     slice: Option<Amount>,
-    /// How many tests run at a time [default: that of the file, else as many as there are processors]
-    #[arg(long, value_name = "N", value_parser = options::at_least_one)]
+    /// How many tests run at a time; 0 for one on each core [default: that of the file, else 0]
+    #[arg(long, value_name = "N", value_parser = options::at_most::<1024>)]
     workers: Option<usize>,
 
-    /// Go on with the suite whose results are there: what is done stays, searches go on where they were
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["positional", "run_dir"])]
-    resume: Option<PathBuf>,
+    /// What each test must reach not to count as failed: `verified`, or `share=90%` of its classes [default: that of the file]
+    #[arg(long, value_name = "WHAT")]
+    require: Option<Require>,
+
+    /// Go on with the suite that was kept in the run directory when it was stopped: what is done stays, searches go on where they were
+    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "positional")]
+    resume: Option<Option<PathBuf>>,
     /// Write a file to begin with, and run nothing
     #[arg(long, conflicts_with_all = ["resume", "budget", "policy", "slice", "workers", "run_dir"])]
     init: bool,
@@ -77,22 +82,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
     let mut live = Live::start(arguments.quiet);
     let result = suite.run(&mut live);
     live.end();
-    output::tell(&told::human(&suite, &result));
+    let machines = arguments.format == Format::Json || arguments.exports.use_output();
+    let mut written = output::show_beside(machines, &told::human(&suite, &result));
     if arguments.format == Format::Json {
-        output::write_json(&record::Suite::new(&suite, &result))?;
+        written = output::write_json(&record::Suite::new(&suite, &result));
     }
     let (runs, unchecked) = exported(&result);
     let outcome = match () {
         () if result.has_finding() => Ok(Outcome::Finding),
         () if result.has_trouble() => Err(Problem::Told),
+        () if result.is_unmet() => Ok(Outcome::Unmet),
         () => Ok(Outcome::Clean),
     };
-    arguments.exports.write_behind(&runs, &unchecked, outcome)
+    arguments.exports.write_behind(&runs, &unchecked, despite(written, outcome))
 }
 
 fn prepare(arguments: &Arguments) -> Result<Suite, Problem> {
     let mut suite = match &arguments.resume {
         Some(directory) => {
+            let usual = || arguments.run_dir.clone().unwrap_or_else(|| DIRECTORY.into());
+            let directory = &directory.clone().unwrap_or_else(usual);
             let no_suite = |reason| Problem::NoSuite { directory: directory.clone(), reason };
             let record = record::Suite::read(directory).map_err(no_suite)?;
             let mut suite = Suite::read(replay_line::near(&record.file), directory).map_err(Box::new)?;
@@ -126,7 +135,14 @@ fn prepare(arguments: &Arguments) -> Result<Suite, Problem> {
     }
     config.policy = arguments.policy.unwrap_or(config.policy);
     config.slice = arguments.slice.unwrap_or(config.slice);
-    config.workers = arguments.workers.or(config.workers);
+    config.workers = match arguments.workers {
+        Some(0) => None,
+        Some(workers) => Some(workers),
+        None => config.workers,
+    };
+    for test in &mut suite.config.tests {
+        test.require = arguments.require.or(test.require);
+    }
     Ok(suite)
 }
 
@@ -174,7 +190,7 @@ fn exported(result: &SuiteResult) -> (Vec<Run>, Vec<Unchecked>) {
 
 fn exported_run(row: &Row, result: &SuiteResult) -> Run {
     match row.run.as_deref() {
-        Some(run) => Run { program: row.name.clone(), ..run.clone() },
+        Some(run) => Run { program: row.name.clone(), unmet: row.unmet(), ..run.clone() },
         None => Run {
             version: Run::VERSION,
             program: row.name.clone(),
@@ -193,6 +209,8 @@ fn exported_run(row: &Row, result: &SuiteResult) -> Run {
             depth: 0,
             exhausted: false,
             interrupted: true,
+            sight: Sight::Whole,
+            unmet: row.unmet(),
             estimate: row.estimate,
             wall_seconds: row.seconds,
             cpu_seconds: 0.0,

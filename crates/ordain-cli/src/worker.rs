@@ -16,9 +16,9 @@ use ordain_cluster::{Cluster, Event, WorkerOptions, work};
 pub(crate) struct Arguments {
     /// The NATS server, such as nats://host:4222
     url: String,
-    /// How many fragments are explored at a time [default: one for each processor]
-    #[arg(long, value_name = "N", value_parser = options::at_least_one)]
-    parallel: Option<usize>,
+    /// How many fragments are explored at the same time; 0 for one on each core
+    #[arg(long, value_name = "N", alias = "parallel", default_value_t = 0, value_parser = options::at_most::<1024>)]
+    workers: usize,
     /// What the worker is called [default: the name of this machine]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -31,7 +31,10 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
-    let parallel = arguments.parallel.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let parallel = match arguments.workers {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        workers => workers,
+    };
     let name = arguments.name.clone().unwrap_or_else(machine);
     let access = arguments.connection.access(&arguments.url)?;
     let quiet = arguments.quiet;

@@ -28,7 +28,7 @@ fn the_default_program_shows_a_lost_wake_up() {
 fn every_program_shows_what_it_stands_for() {
     let shows = [
         ("waiter", "ordain found: deadlock", 1),
-        ("transfer", "circle: main -> main.1 -> main", 1),
+        ("transfer", "cycle: main -> main.1 -> main", 1),
         ("counter", "a count was lost", 1),
         ("publish", "ordain found: data race", 1),
         ("spin", "ordain found: livelock", 1),
@@ -69,7 +69,7 @@ fn limits_are_kept() {
     let directory = directory();
     let mut command = ordain(directory.path());
     command.args(["demo", "transfer", "--strategy", "optimal", "--max-executions", "1"]);
-    command.assert().code(0).stdout(contains("no finding in 1 executions; about ").and(contains(" classes explored")));
+    command.assert().code(0).stdout(contains("no finding in 1 execution; about ").and(contains(" classes explored")));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{compile, directory, json, ordain, source, stderr, stdout, write};
+use common::{compile, directory, json, ordain, people, source, stdout, write};
 
 /// A directory with a program of three threads that take a lock `k` times each.
 fn counter() -> tempfile::TempDir {
@@ -17,7 +17,7 @@ fn a_trace_is_written_and_read() {
     let directory = counter();
     let mut check = ordain(directory.path());
     check.args(["check", "--exploration-trace", "t.trace", "--", "./counter", "3", "2"]);
-    assert!(stderr(&mut check, 0).contains("all 90 classes of schedules"));
+    assert!(people(&mut check, 0).contains("all 90 classes of schedules"));
     let mut estimate = ordain(directory.path());
     estimate.args(["estimate", "t.trace", "--at", "10,100", "--format", "json"]);
     let told = json(&mut estimate, 0);
@@ -53,7 +53,7 @@ fn what_is_left_is_told() {
 #[test]
 fn what_is_no_trace_is_refused() {
     let directory = counter();
-    let refused = |arguments: &[&str]| stderr(ordain(directory.path()).args(arguments), 2);
+    let refused = |arguments: &[&str]| people(ordain(directory.path()).args(arguments), 2);
     assert!(refused(&["estimate", "none"]).contains("cannot read the exploration trace none"));
     write(directory.path(), "bad", "AddNode 0 -1\nExplore 0\nStart\nTransition 7\n");
     assert!(refused(&["estimate", "bad"]).contains("bad has no execution"));

@@ -56,7 +56,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// `ordain check`, in a directory.
 fn check(directory: &Path, options: &[&str], program: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ordain"));
-    command.current_dir(directory).env("NO_COLOR", "1").arg("check").args(options).args(["--", program]);
+    command.current_dir(directory).env("NO_COLOR", "1").stdin(Stdio::null());
+    command.arg("check").args(options).args(["--", program]);
     command
 }
 
@@ -154,6 +155,57 @@ fn a_signal_ends_the_confirming_of_findings() {
 }
 
 #[test]
+fn who_is_stopped_ends_with_the_status_of_the_signal_and_can_go_on() {
+    let directory = directory();
+    common::compile(directory.path(), &common::source("counts/mutex_counter.c"), "program", &[]);
+    let kept = directory.path().join(".ordain/program/checkpoint");
+    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
+        let mut command = check(directory.path(), &["-q", "--strategy", "optimal"], "./program");
+        let child = command.args(["6", "6"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        let begin = Instant::now();
+        while !kept.exists() && begin.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is kill");
+        assert!(killed.success());
+        let output = child.wait_with_output().expect("it ends");
+        let told = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{told}");
+        assert!(
+            told.contains("no finding at level sync") && told.contains("with --resume goes on from here"),
+            "{told}"
+        );
+        fs::remove_file(&kept).expect("what is left of the search is kept");
+    }
+}
+
+#[test]
+fn no_file_that_cannot_be_written_hides_a_finding_or_another_file() {
+    let directory = directory();
+    let at = directory.path();
+    compile_text(at, ABBA, "program");
+    compile_text(at, PAIRS, "fixed");
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("it is there");
+    for (program, status) in [("./program", 1), ("./fixed", 2)] {
+        let options = ["-q", "--junit", "/dev/full", "--sarif", "result.sarif", "--trace", "/proc/none/trace"];
+        let told = check(at, &options, program).output().expect("it runs");
+        assert_eq!(told.status.code(), Some(status), "{}", text(&told.stderr));
+        assert!(text(&told.stderr).contains("cannot write /dev/full"), "{}", text(&told.stderr));
+        fs::remove_file(at.join("result.sarif")).expect("the other file is written");
+        // Neither does an object that nobody can read.
+        let mut command = check(at, &["-q", "--format", "json"], program);
+        let told = command.stdout(full()).output().expect("it runs");
+        assert_eq!(told.status.code(), Some(status), "{}", text(&told.stderr));
+        assert!(text(&told.stderr).contains("cannot write to standard output"), "{}", text(&told.stderr));
+    }
+    let told = check(at, &["-q", "--junit", "/dev/full"], "./missing").output().expect("it runs");
+    assert_eq!(told.status.code(), Some(2));
+    for words in ["there is no program `./missing`", "cannot write /dev/full"] {
+        assert!(text(&told.stderr).contains(words), "{}", text(&told.stderr));
+    }
+}
+
+#[test]
 fn a_search_goes_on_after_findings_that_could_be_made_smaller() {
     let directory = directory();
     compile_text(directory.path(), MANY, "program");
@@ -240,6 +292,31 @@ fn an_input_that_nobody_writes_is_told() {
         command.current_dir(at).args(["-c", line, env!("CARGO_BIN_EXE_ordain")]);
         let told = command.output().expect("there is a shell");
         assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
+    }
+}
+
+#[test]
+fn what_is_piped_into_a_check_is_read() {
+    let directory = directory();
+    let at = directory.path();
+    compile_text(at, "#include <stdio.h>\nint main(void) { return getchar() == 'x' ? 3 : 0; }", "reads");
+    let ordain = env!("CARGO_BIN_EXE_ordain");
+    for (line, status) in [
+        ("(sleep 0.2; printf x) | \"$0\" check -q -- ./reads", 1),
+        ("\"$0\" replay .ordain/reads/finding-1.ordain", 1),
+        ("printf x > file; \"$0\" check -q -- ./reads < file", 1),
+        ("printf y | \"$0\" check -q -- ./reads", 0),
+        ("\"$0\" check -q -- ./reads < /dev/null", 0),
+        ("printf x | \"$0\" check -q --stdin /dev/null -- ./reads", 0),
+        // One that nobody writes to and nobody closes is refused, not dropped.
+        ("mkfifo never; \"$0\" check --max-time 1s -- ./reads 0<> never", 2),
+    ] {
+        let told = Command::new("sh").current_dir(at).args(["-c", line, ordain]).output().expect("there is a shell");
+        let message = text(&told.stderr);
+        assert_eq!(told.status.code(), Some(status), "{line}: {message}");
+        let refused = message
+            .contains("what is piped into the command, which was to be the program's standard input, gives nothing");
+        assert_eq!(refused, line.contains("never"), "{line}: {message}");
     }
 }
 

@@ -109,6 +109,18 @@ fn threads_have_names_in_gdbs_own_list() {
 }
 
 #[test]
+fn spare_threads_are_not_in_gdbs_own_list() {
+    let directory = found("check_then_act");
+    let text = gdb(directory.path(), &[], &["info threads", "info threads 1", "print seats"]);
+    let listed: Vec<&str> = text.lines().filter(|line| line.contains(" LWP ")).collect();
+    assert_eq!(listed.len(), 3, "main and the thread that failed, and one that was asked for by its number: {text}");
+    assert!(listed[0].contains("\"main.") && listed[0].contains("in take () at bugs/check_then_act.c:"), "{text}");
+    assert!(listed[1].contains("\"main\"") && listed[1].contains("in main () at"), "{text}");
+    assert!(!text.contains("(spare)\"") && text.contains("not shown)"), "{text}");
+    assert!(text.contains("$1 = "), "the frame is the same as before: {text}");
+}
+
+#[test]
 fn a_step_that_is_not_there_and_a_missing_gdb_are_told() {
     let directory = found("abba");
     let told = |ordain: &mut assert_cmd::Command| {

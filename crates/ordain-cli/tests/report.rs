@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{compile_text, directory, json, ordain, stderr, twins, write};
+use common::{compile_text, directory, json, ordain, people, twins, write};
 use serde_json::Value;
 use std::fs;
 use std::io::Read as _;
@@ -18,7 +18,7 @@ const ENDLESS: &str = "#include <pthread.h>\nstatic pthread_mutex_t m = PTHREAD_
     for (int i = 0; i < 4; i++) pthread_join(t[i], 0); return 0; }\n";
 
 fn check(directory: &Path, options: &[&str], program: &str, status: i32) -> String {
-    stderr(ordain(directory).arg("check").args(options).arg("--").arg(program), status)
+    people(ordain(directory).arg("check").args(options).arg("--").arg(program), status)
 }
 
 fn read(directory: &Path, name: &str) -> String {
@@ -29,14 +29,14 @@ fn read(directory: &Path, name: &str) -> String {
 fn a_run_becomes_one_page() {
     let directory = twins("abba");
     check(directory.path(), &[], "./bug", 1);
-    let text = stderr(ordain(directory.path()).arg("report"), 0);
+    let text = people(ordain(directory.path()).arg("report"), 0);
     assert_eq!(text, ".ordain/bug/report.html\n");
     let page = read(directory.path(), ".ordain/bug/report.html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("main.1 and main.2 wait for each other"));
     // Of two runs the newer one; of a named one that; and wherever it is wanted.
     check(directory.path(), &[], "./fixed", 0);
-    assert_eq!(stderr(ordain(directory.path()).arg("report"), 0), ".ordain/fixed/report.html\n");
-    stderr(ordain(directory.path()).args(["report", ".ordain/bug", "-o", "here.html"]), 0);
+    assert_eq!(people(ordain(directory.path()).arg("report"), 0), ".ordain/fixed/report.html\n");
+    people(ordain(directory.path()).args(["report", ".ordain/bug", "-o", "here.html"]), 0);
     assert_eq!(read(directory.path(), "here.html"), page);
 }
 
@@ -44,21 +44,21 @@ fn a_run_becomes_one_page() {
 fn a_browser_is_started_if_there_is_one() {
     let directory = twins("abba");
     check(directory.path(), &[], "./bug", 1);
-    stderr(ordain(directory.path()).args(["report", "--open"]).env("BROWSER", "true"), 0);
-    let text = stderr(ordain(directory.path()).args(["report", "--open"]).env("BROWSER", "no-such-browser"), 2);
+    people(ordain(directory.path()).args(["report", "--open"]).env("BROWSER", "true"), 0);
+    let text = people(ordain(directory.path()).args(["report", "--open"]).env("BROWSER", "no-such-browser"), 2);
     assert!(text.contains("the report was written to .ordain/bug/report.html, but no browser shows it"), "{text}");
 }
 
 #[test]
 fn what_is_no_run_is_told() {
     let directory = directory();
-    let text = stderr(ordain(directory.path()).arg("report"), 2);
+    let text = people(ordain(directory.path()).arg("report"), 2);
     assert!(text.contains("there is no run in .ordain here"), "{text}");
-    let text = stderr(ordain(directory.path()).args(["report", "nowhere"]), 2);
+    let text = people(ordain(directory.path()).args(["report", "nowhere"]), 2);
     assert!(text.contains("nowhere is not the directory of a run"), "{text}");
     for (contents, reason) in [("{", "EOF"), ("[]", "invalid"), ("{\"version\": 7}", "missing field")] {
         write(directory.path(), "run.json", contents);
-        let text = stderr(ordain(directory.path()).args(["report", "."]), 2);
+        let text = people(ordain(directory.path()).args(["report", "."]), 2);
         assert!(text.contains(reason), "{text}");
     }
 }
@@ -131,6 +131,7 @@ fn wait(mut child: std::process::Child) -> (Option<i32>, String) {
         std::thread::sleep(Duration::from_millis(10));
     }
     let mut text = String::new();
+    child.stdout.take().expect("its output is read").read_to_string(&mut text).expect("text");
     child.stderr.take().expect("its errors are read").read_to_string(&mut text).expect("text");
     (child.wait().expect("it has ended").code(), text)
 }
@@ -141,7 +142,7 @@ fn an_interrupt_ends_a_run_in_order() {
     compile_text(directory.path(), ENDLESS, "endless");
     let mut command = Command::new(env!("CARGO_BIN_EXE_ordain"));
     command.current_dir(directory.path()).args(["check", "--", "./endless"]).env("NO_COLOR", "1");
-    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     // It has begun when its program runs.
     let tasks = format!("/proc/{0}/task/{0}/children", child.id());
     while fs::read_to_string(&tasks).is_ok_and(|children| children.trim().is_empty()) {
@@ -151,7 +152,7 @@ fn an_interrupt_ends_a_run_in_order() {
     let asked = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(asked.success());
     let (status, text) = wait(child);
-    assert_eq!(status, Some(0), "{text}");
+    assert_eq!(status, Some(130), "{text}");
     assert!(text.contains("no finding at level sync: "), "{text}");
     assert!(text.contains("it was stopped before its end"), "{text}");
     assert!(text.lines().any(|l| l.contains(" executions, ") && l.contains(" per second")), "progress: {text}");
@@ -167,6 +168,6 @@ fn quiet_runs_say_nothing_before_their_end() {
     let text = check(directory.path(), &["--quiet", "--max-time", "1500ms"], "./endless", 0);
     assert!(text.starts_with("no finding at level sync: "), "{text}");
     let text = check(directory.path(), &["--max-time", "1500ms"], "./endless", 0);
-    let line = text.lines().next().unwrap_or_default();
-    assert!(line.starts_with("1 s: ") && line.contains(" executions, ") && line.contains(" left"), "{text}");
+    let line = text.lines().find(|line| line.starts_with("1 s: ")).unwrap_or_default();
+    assert!(line.contains(" executions, ") && line.contains(" left"), "{text}");
 }

@@ -21,7 +21,7 @@ fn start(program: &Path, run: &Path) -> Child {
         command.arg("--resume");
     }
     command.arg("--").arg(program).args(["3", "4"]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 #[test]

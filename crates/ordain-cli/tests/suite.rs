@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{compile, compile_text, directory, json, ordain, source, stderr, write};
+use common::{compile, compile_text, directory, json, ordain, people, source, write};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -127,7 +127,10 @@ fn program(name: &str, program: &str, more: &str) -> String {
 
 fn suite(directory: &Path, head: &str, tests: &[String]) {
     let binary = std::env::current_exe().expect("this is a binary");
-    std::os::unix::fs::symlink(binary, directory.join("cases")).expect("the directory is ours");
+    let cases = directory.join("cases");
+    if !cases.exists() {
+        std::os::unix::fs::symlink(binary, cases).expect("the directory is ours");
+    }
     write(directory, "ordain.toml", format!("[suite]\n{head}\n{}", tests.join("\n")));
 }
 
@@ -147,7 +150,7 @@ fn validate(value: &Value) {
 
 /// Text for people, without what differs from run to run.
 fn told(directory: &Path, arguments: &[&str], status: i32) -> String {
-    let text = stderr(ordain(directory).arg("suite").arg("--quiet").args(arguments), status);
+    let text = people(ordain(directory).arg("suite").arg("--quiet").args(arguments), status);
     let root = directory.canonicalize().expect("the directory exists").display().to_string();
     let text = text.replace(env!("CARGO_BIN_EXE_ordain"), "ordain").replace(&root, "[DIRECTORY]");
     text.lines().map(|line| without_times(line) + "\n").collect()
@@ -364,7 +367,7 @@ fn an_interrupt_ends_a_suite_in_order() {
     let at = directory.path();
     let tests = [case("verified"), case("interrupts_the_suite"), case("endless")];
     suite(at, "workers = 1\nslice = \"1h\"", &tests);
-    let output = ordain(at).args(["suite", "--format", "json"]).assert().code(0).get_output().clone();
+    let output = ordain(at).args(["suite", "--format", "json"]).assert().code(130).get_output().clone();
     let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     validate(&result);
     assert_eq!((&result["interrupted"], &result["finished"]), (&true.into(), &false.into()));
@@ -408,6 +411,29 @@ fn packages_are_built_once_and_before_the_clock_runs() {
     assert_eq!(calls.lines().count(), 2, "{calls}");
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(text.matches("building the tests of package bank").count(), 2, "{text}");
+}
+
+#[test]
+fn a_suite_says_which_tests_have_not_reached_what_is_required() {
+    let directory = directory();
+    let at = directory.path();
+    compile(at, &source("fixed/abba.c"), "fixed", &[]);
+    let endless = case("endless") + "max-executions = 20\n";
+    let free =
+        format!("{}require = \"share=0.000000000001%\"\n", case("endless").replace("\"endless\"\nb", "\"free\"\nb"));
+    let budget = "workers = 1\nslice = \"10 executions\"\nexecutions = 200";
+    for (require, status) in [("", 0), ("\nrequire = \"verified\"", 3)] {
+        suite(at, &format!("{budget}{require}"), &[program("fixed", "./fixed", ""), endless.clone()]);
+        let text = told(at, &["--junit", "junit.xml"], status);
+        assert_eq!(text.contains("`verified` was required, but the verdict is `no finding`"), status == 3, "{text}");
+        assert_eq!(text.contains("1 has not reached what was required"), status == 3, "{text}");
+        let junit = fs::read_to_string(at.join("junit.xml")).expect("it is written");
+        assert_eq!(junit.contains("failures=\"1\""), status == 3, "{junit}");
+    }
+    told(at, &["--require", "share=0.000000000001%"], 0);
+    // What a test says itself holds for it.
+    suite(at, &format!("{budget}\nrequire = \"verified\""), &[free + "max-executions = 20\n"]);
+    told(at, &[], 0);
 }
 
 #[test]

@@ -100,8 +100,8 @@ impl Summary {
     }
 }
 
-/// Runs a strategy on a target until nothing is left or `observe` breaks off. `observe` sees every execution that ran to its
-/// end, and the summary with it.
+/// Runs a strategy on a target until nothing is left, `observe` breaks off, or an execution is interrupted. `observe` sees every execution
+/// that ran to its end, and the summary with it.
 pub fn search<T: Target>(
     target: &mut T,
     strategy: &mut dyn Strategy,
@@ -117,6 +117,10 @@ pub fn search<T: Target>(
             }
         }
         let execution = target.execution();
+        if matches!(execution.end, End::Interrupted) {
+            // Nothing is known of how it ends; the strategy plans it again if it is asked again.
+            return summary;
+        }
         summary.steps += execution.steps.len() as u64;
         summary.depth = summary.depth.max(execution.steps.len());
         summary.threads = summary.threads.max(execution.thread_count());

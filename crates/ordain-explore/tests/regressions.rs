@@ -128,7 +128,7 @@ fn a_park_fits_between_two_unparks() {
 #[test]
 fn nobody_leaves_a_barrier_spuriously() {
     let mut program = threads(vec![vec![I::Barrier(0)], vec![I::Barrier(0)], vec![I::Barrier(0)]]);
-    program.options = Opts { spurious: true, kind_time: false };
+    program.options = Opts { spurious: true, ..Opts::default() };
     program.barrier = 3;
     agree(&program);
     // Main, main.1 and main.2 arrive in any order.

@@ -20,7 +20,9 @@ use proc_macro::TokenStream;
 /// | `pct_depth` | number | `Check::pct_depth` |
 /// | `spin_bound` | number | `Check::spin_bound` |
 /// | `stack_size` | bytes | `Check::stack_size` |
-/// | `keep_going`, `spurious_wakeups`, `kind_time` | none, or `true` or `false` | the methods of the same names |
+/// | `require` | `"verified"` or a share of the classes: `"share=90%"` | `Check::require` |
+/// | `timeouts` | `"any"`, `"last"` | `Check::timeouts` |
+/// | `keep_going`, `spurious_wakeups` | none, or `true` or `false` | the methods of the same names |
 ///
 /// The function takes no arguments, is neither `async` nor generic, and returns nothing or a `Result<(), E>` whose `E` is
 /// `Debug`; an `Err` fails the test. Other attributes, such as `#[ignore]` and `#[should_panic]`, keep their meaning.

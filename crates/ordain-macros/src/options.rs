@@ -22,10 +22,14 @@ enum Form {
     Time,
     /// The name of a strategy.
     Strategy,
+    /// What must be reached.
+    Require,
+    /// When timed waits may expire.
+    Timeouts,
 }
 
 /// Every option and the form of its value; the method of `Check` has the same name.
-const OPTIONS: [(&str, Form); 13] = [
+const OPTIONS: [(&str, Form); 15] = [
     ("strategy", Form::Strategy),
     ("preemption_bound", Form::U32),
     ("delay_bound", Form::U32),
@@ -39,6 +43,8 @@ const OPTIONS: [(&str, Form); 13] = [
     ("keep_going", Form::Flag),
     ("spurious_wakeups", Form::Flag),
     ("kind_time", Form::Flag),
+    ("timeouts", Form::Timeouts),
+    ("require", Form::Require),
 ];
 
 /// Names of strategies, their variants, and whether they sample.
@@ -98,7 +104,8 @@ impl Options {
     fn parse_one(&mut self, input: ParseStream<'_>) -> Result<()> {
         let name: Ident = input.parse()?;
         let Some(&(_, form)) = OPTIONS.iter().find(|o| name == o.0) else {
-            let valid = list(OPTIONS.iter().map(|o| o.0));
+            // That of before is taken, and not offered.
+            let valid = list(OPTIONS.iter().map(|o| o.0).filter(|name| *name != "kind_time"));
             return Err(Error::new(name.span(), format!("unknown option `{name}`; the options are {valid}")));
         };
         if self.find(&name.to_string()).is_some() {
@@ -131,6 +138,12 @@ impl Options {
             (Form::Flag, Lit::Bool(LitBool { value, .. })) => Ok(quote!(#value)),
             (Form::Time, Lit::Str(text)) => time(&text),
             (Form::Strategy, Lit::Str(text)) => self.strategy(&text),
+            (Form::Require, Lit::Str(text)) => require(&text),
+            (Form::Timeouts, Lit::Str(text)) => match text.value().as_str() {
+                "any" => Ok(quote!(::ordain::Timeouts::Any)),
+                "last" => Ok(quote!(::ordain::Timeouts::Last)),
+                _ => Err(expected(text.span())),
+            },
             (_, other) => Err(expected(other.span())),
         }
     }
@@ -179,6 +192,8 @@ fn example(form: Form) -> &'static str {
         Form::Flag => "true",
         Form::Time => "\"5s\"",
         Form::Strategy => "\"optimal\"",
+        Form::Require => "\"verified\"",
+        Form::Timeouts => "\"last\"",
     }
 }
 
@@ -191,6 +206,23 @@ where
     parsed.ok_or_else(|| {
         Error::new(literal.span(), format!("`{name}` is a number of at most {bits} bits, without a suffix"))
     })
+}
+
+/// `verified` or `share=90%`, as `ordain::Require` reads it.
+fn require(literal: &LitStr) -> Result<TokenStream> {
+    let text = literal.value();
+    if text == "verified" {
+        return Ok(quote!(::ordain::Require::Verified));
+    }
+    let percent = text.strip_prefix("share=").and_then(|share| share.strip_suffix('%'));
+    let percent = percent.and_then(|percent| percent.trim().parse::<f64>().ok()).filter(|p| *p > 0.0 && *p <= 100.0);
+    let Some(percent) = percent else {
+        let message =
+            format!("`{text}` cannot be required: write \"verified\", or a share of the classes such as \"share=90%\"");
+        return Err(Error::new(literal.span(), message));
+    };
+    let share = percent / 100.0;
+    Ok(quote!(::ordain::Require::Share(#share)))
 }
 
 fn time(literal: &LitStr) -> Result<TokenStream> {
@@ -232,13 +264,15 @@ mod tests {
             spin_bound = 3,
             stack_size = 131_072,
             pct_depth = 3,
+            require = "verified",
+            timeouts = "last",
         );
         assert_eq!(
             calls(all).as_deref(),
             Ok(".strategy(::ordain::Strategy::Portfolio).max_executions(1000u64)\
                 .max_time(::core::time::Duration::from_millis(5000u64)).preemption_bound(2u32).seed(7u64)\
                 .keep_going(true).max_steps(100usize).spurious_wakeups(true).kind_time(true).spin_bound(3u32)\
-                .stack_size(131072usize).pct_depth(3usize)")
+                .stack_size(131072usize).pct_depth(3usize).require(::ordain::Require::Verified).timeouts(::ordain::Timeouts::Last)")
         );
         assert_eq!(calls(quote!(delay_bound = 1)).as_deref(), Ok(".delay_bound(1u32)"));
         assert_eq!(calls(quote!()).as_deref(), Ok(""));
@@ -273,13 +307,22 @@ mod tests {
     }
 
     #[test]
+    fn a_share_may_be_required() {
+        let calls = |text: &str| calls(quote!(require = #text));
+        assert_eq!(calls("share=90%").as_deref(), Ok(".require(::ordain::Require::Share(0.9f64))"));
+        for wrong in ["all", "90%", "share=90", "share=0%", "share=101%", "share=NaN%"] {
+            assert!(calls(wrong).expect_err("wrong options").contains("cannot be required"), "{wrong}");
+        }
+    }
+
+    #[test]
     fn unknown_names_are_told_with_the_known_ones() {
         let error = calls(quote!(max_exec = 3)).expect_err("wrong options");
         assert!(
             error.starts_with("unknown option `max_exec`; the options are `strategy`, `preemption_bound`"),
             "{error}"
         );
-        assert!(error.ends_with("and `kind_time`"), "{error}");
+        assert!(error.ends_with("and `require`"), "{error}");
         let error = calls(quote!(strategy = "best")).expect_err("wrong options");
         assert!(error.starts_with("unknown strategy `best`; the strategies are `dfs`, `dpor`"), "{error}");
     }
@@ -297,6 +340,7 @@ mod tests {
             "`spin_bound` is a number of at most 32 bits, without a suffix"
         );
         assert_eq!(error(quote!(seed = 7u8)), "`seed` is a number of at most 64 bits, without a suffix");
+        assert_eq!(error(quote!(timeouts = "late")), "`timeouts` is written like this: `timeouts = \"last\"`");
         assert!(error(quote!(seed = 7 keep_going)).contains("expected `,`"));
         assert!(error(quote!("pct")).contains("expected identifier"));
     }

@@ -13,11 +13,12 @@ use crate::execution::{
 };
 use crate::finding::{Deadlock, MisuseAt, Waiter};
 use crate::footprint::{Access, Footprint};
-use crate::idle::{Idle, Left, Version};
+use crate::idle::{Idle, Left, Version, is_progress};
 use crate::names::{Names, ObjectId, ObjectKind, ThreadId};
 use crate::operation::{MemoryOrder, Operation, Outcome, Wait};
 use crate::primitives;
 use crate::state::View;
+use crate::turns::{Turns, Unseen};
 use alloc::vec::Vec;
 
 /// What to assume of the world.
@@ -33,6 +34,8 @@ pub struct Options {
     pub livelock_rounds: u32,
     /// Steps since a thread last began or ended after which the execution is given up.
     pub max_steps: usize,
+    /// Rounds in which a thread gets something done at one place after which it lets all others go first; zero: as many as it makes.
+    pub free_rounds: u32,
 }
 
 impl Default for Options {
@@ -43,6 +46,7 @@ impl Default for Options {
             spin_bound: 2,
             livelock_rounds: 100_000,
             max_steps: 1_000_000,
+            free_rounds: 0,
         }
     }
 }
@@ -88,6 +92,7 @@ struct Unsettled {
 struct Thread {
     pending: Option<Pending>,
     idle: Idle,
+    turns: Turns,
     children: u32,
     objects: u32,
     /// Virtual time in nanoseconds.
@@ -111,6 +116,8 @@ pub struct Arbiter {
     /// A thread that has crashed.
     crashed: Option<ThreadId>,
     versions: Vec<Version>,
+    /// Who has not yet seen the last changes of an object.
+    unseen: Vec<Unseen>,
     /// Latest virtual time at which an object was read and written.
     times: Vec<(u64, u64)>,
     time_used: bool,
@@ -128,9 +135,17 @@ pub struct Arbiter {
 /// many free rounds.
 const LEVELS: u32 = 4;
 
+/// How often in kind time a thread that gets something done goes on before time passes.
+const PATIENCE: u32 = 1024;
+
 /// What is learned about a loop: that at this level its free rounds did not suffice.
 fn lesson(site: Site, level: u32) -> Site {
     Site(site.0 ^ u64::from(level) << 58)
+}
+
+/// What is learned of the rounds in which a thread gets something done at a site is told apart from what is learned of idle ones.
+fn of_turns(site: Site) -> Site {
+    Site(site.0 ^ 1 << 57)
 }
 
 /// The word and the parameter of an object of one part that begins with `initial`.
@@ -154,6 +169,7 @@ impl Arbiter {
             spawned: 0,
             crashed: None,
             versions: Vec::new(),
+            unseen: Vec::new(),
             times: Vec::new(),
             time_used: false,
             progress: 0,
@@ -233,6 +249,7 @@ impl Arbiter {
         let entry = &mut self.threads[index];
         entry.pending = None;
         entry.idle.reset();
+        entry.turns.reset();
         (entry.children, entry.objects, entry.time, entry.patience, entry.joined) = (0, 0, 0, 0, 0);
         if self.execution.spawned_by.len() <= index {
             self.execution.spawned_by.resize(index + 1, u32::MAX);
@@ -285,11 +302,13 @@ impl Arbiter {
             state.words.resize(count, 0);
             state.fixed.params.resize(count, 0);
             self.versions.resize(count, Version::default());
+            self.unseen.resize(count, Unseen::default());
             self.times.resize(count, (0, 0));
         }
         state.words[index] = word;
         state.fixed.params[index] = param;
         self.versions[index] = Version::default();
+        self.unseen[index] = Unseen::default();
         self.times[index] = (0, 0);
     }
 
@@ -398,17 +417,25 @@ impl Arbiter {
             self.settle(&unsettled, same);
         }
         let bound = self.spin_bound(site);
-        let hogs = self.hogs(thread, &op);
+        let hogs = self.hogs(thread, &op) || self.is_up(thread, &op, site);
         let entry = &mut self.threads[thread.index()];
         let locks = self.execution.state.holds.iter().filter(|h| h.thread == thread).map(|h| h.object);
-        let held = entry.idle.holds(&op, site, bound, locks);
-        let hogs = hogs && !held;
+        // A timer goes on whatever others do; beyond what is explored freely it rings when they wait for it.
+        let ticks = site == Site::TICK && entry.idle.rounds_of(Site::TICK) >= self.options.spin_bound;
+        self.execution.spin_held |= ticks;
+        let held = !ticks && entry.idle.holds(&op, site, bound, locks);
+        let hogs = ticks || hogs && !held;
         if hogs {
             entry.idle.watch_nothing();
         }
         let held = held || hogs;
         let deadline = entry.time.saturating_add(entry.patience);
         entry.pending = Some(Pending { op, site, held, released: false, hogs, deadline });
+    }
+
+    /// Whether a thread stands for a timer with an interval that has rung early as often as is explored.
+    pub fn bounds_timer(&self, thread: ThreadId) -> bool {
+        self.threads[thread.index()].idle.rounds_of(Site::TICK) >= self.options.spin_bound
     }
 
     /// Whether a thread must let others go first because it would reach the step limit otherwise: a loop in which nothing repeats as far as can
@@ -426,13 +453,28 @@ impl Arbiter {
             && self.alive.iter().any(|t| *t != thread && self.choices(*t) > 0)
     }
 
+    /// Whether a thread has got something done at one place as often as it may before others have had their turn.
+    fn is_up(&self, thread: ThreadId, op: &Operation, site: Site) -> bool {
+        let free = self.options.free_rounds;
+        let turns = &self.threads[thread.index()].turns;
+        free > 0
+            && turns.is_up(op, site, free)
+            && !self.is_alone(thread)
+            && turns.is_up(op, site, self.bound(free, of_turns(site)))
+    }
+
     /// How many idle rounds at a site are free.
     fn spin_bound(&self, site: Site) -> u32 {
+        self.bound(self.options.spin_bound, site)
+    }
+
+    /// How many rounds are free at a site if that many are at first.
+    fn bound(&self, first: u32, site: Site) -> u32 {
         if self.long_loops.is_empty() {
-            return self.options.spin_bound;
+            return first;
         }
         let level = (0..=LEVELS).find(|level| !self.long_loops.contains(&lesson(site, *level)));
-        level.map_or(u32::MAX, |level| self.options.spin_bound.saturating_mul(1 << (4 * level)))
+        level.map_or(u32::MAX, |level| first.saturating_mul(1 << (4 * level)))
     }
 
     /// Whether a wait for a time may also end without a reason before that time. Front ends then let the thread choose, and wait without a
@@ -545,7 +587,7 @@ impl Arbiter {
             self.alive.iter().filter_map(waiting).filter(|(t, p)| self.spins(*t) && !(kind_time && p.is_timed()));
         // Not by number, which depends on earlier executions.
         let first = |a: ThreadId, b: ThreadId| self.names.order_of_birth(a, b);
-        let spinning = spinning.map(|(t, _)| (self.threads[t.index()].idle.releases, t));
+        let spinning = spinning.map(|(t, p)| (self.releases(t, p), t));
         let spinning = spinning.min_by(|a, b| a.0.cmp(&b.0).then_with(|| first(a.1, b.1)));
         let timed = self.alive.iter().filter_map(waiting).filter(|(_, p)| kind_time && p.is_timed());
         let timed = timed.map(|(t, p)| (p.deadline, t)).min_by(|a, b| a.0.cmp(&b.0).then_with(|| first(a.1, b.1)));
@@ -565,7 +607,8 @@ impl Arbiter {
             }
         }
         let entry = &mut self.threads[thread.index()];
-        entry.idle.releases += 1;
+        let hogs = entry.pending.is_some_and(|p| p.hogs);
+        entry.idle.releases += u32::from(!hogs);
         if entry.idle.releases > self.options.livelock_rounds {
             return None;
         }
@@ -573,6 +616,7 @@ impl Arbiter {
             pending.released = true;
             if pending.hogs {
                 self.run.1 = 0;
+                entry.turns.release(&pending.op, pending.site, self.options.free_rounds);
             } else {
                 let come = !pending.held || kind_time && pending.is_timed();
                 entry.idle.release(&pending.op, pending.site, come);
@@ -581,12 +625,27 @@ impl Arbiter {
         Some(thread)
     }
 
+    /// How often a held thread went on only because nobody else could. In kind time whoever gets something done does so before time passes,
+    /// but not without end.
+    fn releases(&self, thread: ThreadId, pending: &Pending) -> u32 {
+        let entry = &self.threads[thread.index()];
+        match (pending.hogs, self.options.kind_time) {
+            (true, true) => entry.turns.releases / PATIENCE,
+            (true, false) => entry.idle.releases + entry.turns.releases,
+            (false, _) => entry.idle.releases,
+        }
+    }
+
     /// Lets a held thread go whatever the others could do: for following a schedule that is known to be possible.
     pub fn release(&mut self, thread: ThreadId) {
         if let Some(pending) = self.threads.get_mut(thread.index()).and_then(|t| t.pending.as_mut())
             && pending.held
         {
             pending.released = true;
+            let Pending { op, site, hogs, .. } = *pending;
+            if hogs {
+                self.threads[thread.index()].turns.release(&op, site, self.options.free_rounds);
+            }
         }
     }
 
@@ -609,6 +668,7 @@ impl Arbiter {
             let watching = watch(number as u32, &self.threads[thread.index()].idle, &mut footprint);
             own_writes = watching.own_writes;
             self.execution.spin_held = true;
+            *(if pending.hogs { &mut self.execution.took_turns } else { &mut self.execution.idled }) = true;
             self.execution.watching.push(watching);
         }
         self.run = (Some(thread), if self.run.0 == Some(thread) { self.run.1 + 1 } else { 1 });
@@ -689,18 +749,33 @@ impl Arbiter {
         let entry = &mut self.threads[thread.index()];
         let changes = !entry.idle.leaves_unchanged(&op, outcome, site, bound, same);
         self.execution.steps[*number].changes = changes;
+        let mut sees = false;
         for place in accesses.clone() {
             let access = self.execution.accesses[place];
             let object = access.object();
             let version = &mut self.versions[object.index()];
+            let unseen = &mut self.unseen[object.index()];
+            sees |= unseen.see(thread, access);
             if access.is_write() && (!held || own_writes >> (place - first_access as usize) & 1 == 1) {
                 if changes {
                     *version = Version { writes: version.writes + 1, commuting: 0 };
+                    unseen.change(thread, false);
                 }
             } else if !access.is_write() && self.execution.before[place] != self.execution.state.word(object) {
                 version.commuting += 1;
+                unseen.change(thread, true);
             }
         }
+        if self.options.free_rounds > 0
+            && let Some(site) = entry.turns.note(&op, site, is_progress(&op, outcome, same), sees)
+        {
+            let site = of_turns(site);
+            let new = (0..=LEVELS).map(|level| lesson(site, level)).find(|lesson| !self.long_loops.contains(lesson));
+            if let Some(lesson) = new {
+                self.learn(lesson);
+            }
+        }
+        let entry = &mut self.threads[thread.index()];
         let objects = &self.execution.accesses[accesses.clone()];
         let left = entry.idle.note(&op, outcome, site, objects, before, &self.versions, same);
         if let Some(Left { site, gives_way }) = left {

@@ -50,6 +50,10 @@ pub trait Words {
     fn variable(&self, _object: ObjectId) -> Option<String> {
         None
     }
+    /// What functions that are under way call an object that is no variable of the whole program: `queue->lock`.
+    fn local(&self, _object: ObjectId) -> Option<String> {
+        None
+    }
     /// The name of an object in a sentence.
     fn object(&self, object: ObjectId) -> String {
         match self.variable(object) {
@@ -156,14 +160,15 @@ pub fn deadlock(words: &dyn Words, deadlock: &Deadlock) -> String {
     }
     if deadlock.cycle.len() > 1 {
         let names: Vec<String> = deadlock.cycle.iter().map(|t| words.thread(*t)).collect();
-        let _ = writeln!(text, "circle: {} -> {}", names.join(" -> "), names[0]);
+        let _ = writeln!(text, "cycle: {} -> {}", names.join(" -> "), names[0]);
     }
     text.trim_end().to_owned()
 }
 
-/// Which threads go round which loop.
+/// Which threads repeat which loop.
 pub fn livelock(words: &dyn Words, loops: &[(ThreadId, Vec<Site>)]) -> String {
-    let mut text = String::from("no thread makes progress, and these go round for ever, changing nothing:");
+    let mut text =
+        String::from("no thread makes progress, and these repeat the same steps for ever, changing nothing:");
     for (spinning, sites) in loops {
         let places: Vec<String> = sites.iter().filter_map(|s| words.place(*s)).map(|p| format!("{p}")).collect();
         let _ = write!(text, "\n{} in the loop at {}", words.thread(*spinning), places.join(", "));
@@ -182,6 +187,27 @@ pub fn difference(words: &dyn Words, divergence: &Divergence) -> String {
         Some(found) if divergence.expected_op.is_none_or(|op| found.is_as_planned(&op)) => {
             format!("{who} {expected}, but its {} is blocked", operation(words, &found))
         }
-        Some(found) => format!("{who} {expected}, but is about to {}", operation(words, &found)),
+        Some(found) => {
+            let about = operation(words, &found);
+            match divergence.expected_op.filter(|planned| operation(words, planned) == about) {
+                Some(planned) => format!("{who} {expected}, and is about to, but {}", subtlety(&planned, &found)),
+                None => format!("{who} {expected}, but is about to {about}"),
+            }
+        }
+    }
+}
+
+/// What differs between two operations that read the same.
+fn subtlety(planned: &Operation, found: &Operation) -> String {
+    let waits = |op: &Operation| match op.wait() {
+        Some(Wait::Try) => "without waiting",
+        Some(Wait::Timed) => "with a limit of time",
+        Some(Wait::Interruptible) => "until it is served or a signal comes",
+        Some(Wait::Block) | None => "for as long as it takes",
+    };
+    match () {
+        () if waits(planned) != waits(found) => format!("{}, not {}", waits(found), waits(planned)),
+        () if planned.object() != found.object() => "with another object, which is called the same".to_owned(),
+        () => "with other values".to_owned(),
     }
 }

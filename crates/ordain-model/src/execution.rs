@@ -18,6 +18,9 @@ impl Site {
     /// So many of the highest numbers are no places.
     const LESSONS: u64 = 256;
 
+    /// Stands for the place where a timer with an interval waits until it rings again.
+    pub const TICK: Self = Self(u64::MAX - Self::LESSONS);
+
     /// What stands for something that executions teach and that changes which steps there are; its number is below 256.
     pub fn of_lesson(number: u64) -> Option<Self> {
         (number < Self::LESSONS).then_some(Self(u64::MAX - number))
@@ -112,7 +115,7 @@ pub enum End {
     Complete,
     /// Threads are left, and none can go on.
     Deadlock(Deadlock),
-    /// Threads go round in circles: the last steps of those that do.
+    /// Threads repeat the same steps: the last steps of those that do.
     Livelock {
         /// The threads that spin, each with the sites of its loop.
         loops: Vec<(ThreadId, Vec<Site>)>,
@@ -121,6 +124,8 @@ pub enum End {
     StepLimit,
     /// Ended by the strategy: what follows is covered elsewhere.
     Cut,
+    /// Broken off by whoever runs it, because the time was over. It counts for nothing.
+    Interrupted,
     /// The program departed from its plan.
     Diverged(Divergence),
 }
@@ -135,6 +140,7 @@ impl End {
             Self::Livelock { .. } => "livelock",
             Self::StepLimit => "step limit",
             Self::Cut => "cut short",
+            Self::Interrupted => "interrupted",
             Self::Diverged(_) => "nondeterminism",
         }
     }
@@ -233,6 +239,11 @@ pub struct Execution {
     pub lost: bool,
     /// Whether a spinning thread was held back: not every number of idle rounds was explored.
     pub spin_held: bool,
+    /// Whether such a one was idle.
+    pub idled: bool,
+    /// Whether such a one got something done again and again, and was held to let others go first: not every number of its rounds was
+    /// explored.
+    pub took_turns: bool,
     /// Whether a thread left a loop in which it had given way to others until nobody else could go on, although nothing had changed that
     /// can be seen. Where it leaves it earlier was not explored.
     pub left_unseen: bool,
@@ -379,5 +390,6 @@ impl Execution {
         self.learned = false;
         self.lost = false;
         (self.spin_held, self.left_unseen) = (false, false);
+        (self.idled, self.took_turns) = (false, false);
     }
 }

@@ -84,12 +84,12 @@ pub struct Waiter {
 pub struct Deadlock {
     /// All threads that wait.
     pub waiters: Vec<Waiter>,
-    /// Threads that wait for each other in a circle, each for the next, the last for the first; empty if there is none.
+    /// Threads that wait for each other in a cycle, each for the next, the last for the first; empty if there is none.
     pub cycle: Vec<ThreadId>,
 }
 
 impl Deadlock {
-    /// Finds the circle of waiting, if there is one.
+    /// Finds the cycle of waiting, if there is one.
     pub(crate) fn find_cycle(&mut self) {
         let next = |t: ThreadId| self.waiters.iter().find(|w| w.thread == t).map(|w| w.for_threads.as_slice());
         for start in self.waiters.iter().map(|w| w.thread) {

@@ -7,6 +7,9 @@
 //!
 //! Taking a lock counts as looking, too: a thread that takes and gives back the same again and again has changed nothing on balance.
 //!
+//! A timer with an interval, which rings again and again, is held after as many rounds as well, whatever changes: it rings again when nobody
+//! else can go on.
+//!
 //! What a thread watches is what it has looked at since it was last at the same place, so a loop may be of any shape. A thread that has seen
 //! a change since then is not held: it may be about to leave the loop.
 
@@ -187,6 +190,11 @@ fn counts(op: &Operation, outcome: Outcome, same: bool) -> Counts {
     }
 }
 
+/// Whether a step gets something done that others can see. For `same` see [`Idle::note`].
+pub(crate) fn is_progress(op: &Operation, outcome: Outcome, same: bool) -> bool {
+    counts(op, outcome, same) == Counts::Progress
+}
+
 impl Idle {
     #[inline]
     pub(crate) fn reset(&mut self) {
@@ -248,6 +256,11 @@ impl Idle {
 
     fn rounds_at(&self, site: Site) -> Option<&Rounds> {
         self.rounds.iter().find(|r| r.site == site)
+    }
+
+    /// How often it has been idle at a place.
+    pub(crate) fn rounds_of(&self, site: Site) -> u32 {
+        self.rounds_at(site).map_or(0, |r| r.count)
     }
 
     /// Whether it has been idle at one place for `bound` rounds.

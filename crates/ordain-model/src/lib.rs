@@ -29,6 +29,7 @@ pub mod primitives;
 pub mod races;
 pub mod schedule;
 pub mod state;
+mod turns;
 
 pub use arbiter::{Arbiter, Mark, Options, first_state};
 pub use execution::{Divergence, End, Execution, PendingOp, Site, Size, Step, Transition};

@@ -386,6 +386,15 @@ impl Names {
         self.threads.partition_point(|t| t.object.index() < number)
     }
 
+    /// The thread whose own an object is: its life, its token, its place in a wait queue.
+    pub fn thread_of(&self, object: ObjectId) -> Option<ThreadId> {
+        match *self.objects.get(object.index())? {
+            (Birth::Created(thread, 0), ObjectKind::Thread) => Some(thread),
+            (Birth::Part(owner, _), ObjectKind::Thread) => self.thread_of(owner),
+            _ => None,
+        }
+    }
+
     /// The object of a thread's life: written when it ends, read by who joins it.
     pub(crate) fn life(&self, thread: ThreadId) -> ObjectId {
         self.threads[thread.index()].object
@@ -453,6 +462,18 @@ mod tests {
         let sorted = ["main", "main.1", "main.1.1", "main.1.2.1", "main.2", "main.2.1"];
         assert_eq!(by_birth(&[&[], &[0], &[1], &[0, 0], &[0, 1, 0], &[1, 0]]), sorted);
         assert_eq!(by_birth(&[&[1, 0], &[0, 1, 0], &[1], &[0, 0], &[], &[0]]), sorted);
+    }
+
+    #[test]
+    fn what_belongs_to_a_thread_leads_to_it() {
+        let mut names = Names::default();
+        let child = names.child(ThreadId::MAIN, 0);
+        let mutex = names.object(child, 0, ObjectKind::Mutex);
+        let life = names.life(child);
+        assert_eq!(names.thread_of(life), Some(child));
+        assert_eq!(names.thread_of(life.offset(2)), Some(child));
+        assert_eq!(names.thread_of(mutex), None);
+        assert_eq!(names.thread_of(UNNAMED), None);
     }
 
     #[test]

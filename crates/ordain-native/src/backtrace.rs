@@ -5,12 +5,15 @@
 //! tables and from DWARF, also from separate debug files. What is missing or damaged makes a backtrace shorter or
 //! poorer, never an error: a finding is shown with what is there.
 
+mod locals;
 pub(crate) mod maps;
 mod module;
 mod variables;
 
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder};
+use locals::Activation;
+pub use locals::Locals;
 use maps::{Mapping, Memory};
 use miette::Diagnostic;
 use module::{Image, Module};
@@ -147,6 +150,19 @@ impl Symbols {
     ///
     /// The process may be another one than that of [`Symbols::new`], if it is a fork of it.
     pub fn unwind(&mut self, pid: u32, registers: &Registers) -> Vec<Frame> {
+        self.walk(pid, registers).into_iter().map(|(frame, _)| frame).collect()
+    }
+
+    /// Reads the variables of all functions on the stack of a thread.
+    pub fn locals(&mut self, pid: u32, registers: &Registers, locals: &mut Locals) {
+        let activations: Vec<Activation> = self.walk(pid, registers).into_iter().filter_map(|(_, at)| at).collect();
+        if let Ok(memory) = Memory::open(pid) {
+            self.read_locals(&activations, &memory, locals);
+        }
+    }
+
+    /// The frames of a stack, each with where its variables are.
+    fn walk(&mut self, pid: u32, registers: &Registers) -> Vec<(Frame, Option<Activation>)> {
         // Libraries may have been loaded since the last time; if the process is gone, the old mappings must do.
         let _ = self.refresh(pid);
         let memory = Memory::open(pid).ok();
@@ -156,8 +172,11 @@ impl Symbols {
         let mut next = Some(start.unwrap_or(FrameAddress::from_instruction_pointer(registers.rip)));
         let mut frames = Vec::new();
         while let Some(at) = next.filter(|_| frames.len() < MOST_FRAMES) {
-            frames.push(self.frame(at));
+            let (frame, rbp) = (self.frame(at), state.bp());
             next = self.caller(at, &mut state, read);
+            // The caller's stack pointer, as long as no signal came in between.
+            let cfa = next.map(|_| state.sp());
+            frames.push((frame, cfa.map(|cfa| Activation { address: at.address_for_lookup(), cfa, rbp })));
             if let Some(interrupted) = next.and_then(|_| interrupted(&mut state, memory.as_ref())) {
                 next = Some(FrameAddress::from_instruction_pointer(interrupted));
             }

@@ -1,34 +1,28 @@
 //! Checking a program: explore its schedules, confirm what is found in a fresh process, and say honestly what was not seen.
 
-mod checkpoint;
-mod confirm;
-mod crosscheck;
-mod divided;
-mod fallback;
-mod foresee;
-mod fragments;
 mod renew;
-mod run;
-mod sampled;
 mod verdict;
 mod watch;
-mod whole;
 
-pub use fragments::{FragmentResult, Fragments};
 pub use renew::Renewed;
 
 use crate::binary::Binary;
 use crate::finding::{self, Finding};
-use crate::observe::{Observer, Unobserved};
 use crate::process::{Launch, Patience};
+use crate::program::Program;
 use crate::target::{Failure, Native};
+use ordain_check::{Campaign, CheckpointFile, FragmentResult, Observer, Proof, Resume, Settings, Unobserved};
+use ordain_explore::frontier::Order;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Lowest, Plan, Planned, Preemptions, Summary, Target};
 use ordain_model::describe;
 use ordain_model::{Divergence, End, Options, Schedule};
-use ordain_report::{Branch, Estimate, Sample, Verdict, Workers};
+use ordain_report::checkpoint::{self, FILE};
+use ordain_report::{Branch, Estimate, Sample, Sight, Verdict, Workers, fingerprint};
 use ordain_wire::Mode;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a worker explores before it is heard, unless told: starting another process must pay.
@@ -94,6 +88,8 @@ pub struct Report {
     pub meaning: String,
     /// What weakens it, or what the user should know.
     pub notes: Vec<String>,
+    /// How much of what threads do was visible.
+    pub sight: Sight,
     /// The strategy.
     pub strategy: &'static str,
     /// The mode at the end.
@@ -131,61 +127,23 @@ pub struct Report {
 }
 
 /// Why a check came to no verdict.
-#[derive(Debug, thiserror::Error)]
-pub enum Problem {
-    /// The program cannot be run under control.
-    #[error(transparent)]
-    Failure(#[from] Failure),
-    /// It does not do the same under the same schedule.
-    #[error("the program is not deterministic: after the same {step} steps {difference}")]
-    Nondeterminism {
-        /// The first step that differs.
-        step: usize,
-        /// How it differs.
-        difference: String,
-    },
-    /// What is kept of a search cannot be gone on with.
-    #[error("the search cannot be resumed from {path}: {reason}")]
-    Resume {
-        /// Where it is kept.
-        path: PathBuf,
-        /// Why not.
-        reason: String,
-    },
-    /// The exploration trace cannot be made.
-    #[error("cannot write the exploration trace: {0}")]
-    Trace(std::io::Error),
-    /// No execution came to its end.
-    #[error("there is no verdict: not one execution was complete when {when}")]
-    NothingRan {
-        /// What ended it.
-        when: &'static str,
-        /// Whether somebody did, and not a limit.
-        stopped: bool,
-    },
-    /// Executions misbehaved, and there was no time to confirm that.
-    #[error("a {kind} was found, but there was no time to confirm it in a fresh process: {message}{}", others(*more))]
-    NoTimeToConfirm {
-        /// What was found first.
-        kind: &'static str,
-        /// What is known of it.
-        message: String,
-        /// How many executions more misbehaved, in other ways.
-        more: usize,
-    },
-    /// Something was found that a fresh process does not show.
-    #[error("a {kind} was found that does not show again under the same schedule: {message}")]
-    Unconfirmed {
-        /// What was found.
-        kind: &'static str,
-        /// What was known.
-        message: String,
-    },
-}
+pub type Problem = ordain_check::Problem<Failure>;
 
-/// How many others there are, if any.
-fn others(more: usize) -> String {
-    if more == 0 { String::new() } else { format!(" (and {more} more, which differ from it)") }
+/// A program that waits for fragments of a search.
+pub struct Fragments(ordain_check::Fragments<Program>);
+
+impl Fragments {
+    /// Starts the program, and makes sure that it is deterministic.
+    pub fn open(check: Check) -> Result<Self, Problem> {
+        let settings = check.settings();
+        let program = Program::new(&Arc::new(check), None)?;
+        ordain_check::Fragments::open(settings, program).map(Self)
+    }
+
+    /// Explores a fragment. An error says why this program cannot be explored here.
+    pub fn explore(&mut self, order: &Order) -> Result<FragmentResult<Finding>, String> {
+        self.0.explore(order)
+    }
 }
 
 /// What is assumed of the world by default. Rounds of a program's loop take longer than those of a closure's.
@@ -194,9 +152,55 @@ pub fn default_options() -> Options {
 }
 
 impl Check {
-    fn effective_strategy(&self) -> StrategyKind {
-        let budget = self.max_executions.is_some() || self.max_time.is_some();
-        self.strategy.unwrap_or(if budget { StrategyKind::Portfolio } else { StrategyKind::Optimal })
+    /// The options that every check has.
+    fn settings(&self) -> Settings {
+        Settings {
+            options: self.options,
+            strategy: self.strategy,
+            bound: self.bound,
+            seed: self.seed,
+            depth: self.depth,
+            max_executions: self.max_executions,
+            max_time: self.max_time,
+            keep_going: self.keep_going,
+            directory: self.directory.clone(),
+            shrink_time: self.shrink_time,
+            exploration_trace: self.exploration_trace.clone(),
+            workers: self.workers,
+            slice: self.slice,
+            resume: if self.resume { Resume::Must } else { Resume::No },
+            keep_result: false,
+        }
+    }
+
+    /// All that decides what is explored.
+    fn checkpoint(&self) -> CheckpointFile {
+        let options = &self.options;
+        let input = fingerprint::of(&self.launch.input);
+        let identity = [
+            ("version of Ordain", env!("CARGO_PKG_VERSION").to_owned()),
+            ("program", format!("{} ({:032x})", self.binary.path.display(), self.binary.fingerprint)),
+            ("arguments", format!("{:?}", self.launch.arguments)),
+            ("environment", format!("{:?}", self.launch.environment)),
+            ("standard input", format!("{input:032x}")),
+            ("expected exit status", self.expected_status.to_string()),
+            ("strategy", self.settings().strategy().name().to_owned()),
+            ("seed", self.seed.to_string()),
+            ("spurious wake-ups", options.spurious_wakeups.to_string()),
+            ("timeouts", if options.kind_time { "last" } else { "any" }.to_owned()),
+            ("spin bound", options.spin_bound.to_string()),
+            ("step limit", format!("{} {}", options.max_steps, options.livelock_rounds)),
+        ];
+        let identity = identity.map(|(name, value)| (name.to_owned(), value)).into();
+        CheckpointFile { file: FILE.into(), identity }
+    }
+
+    /// Nothing is left that would be resumed: for whoever has kept the result of this check.
+    pub fn forget_search(&self) {
+        if let Some(directory) = &self.directory {
+            // If it stays, it is found to be of a finished search or is written over.
+            let _ = checkpoint::forget(directory);
+        }
     }
 
     /// The program, ready to be run.
@@ -213,7 +217,10 @@ impl Check {
 
     /// Runs it, with somebody who is told how it goes and can stop it.
     pub fn run_watched(&self, observer: &mut dyn Observer) -> Result<Report, Problem> {
-        run::Run::new(self, observer)?.finish()
+        let settings = self.settings();
+        let program = Program::new(&Arc::new(self.clone()), self.mode)?;
+        let outcome = Campaign::new(&settings, program, self.checkpoint(), observer)?.run()?;
+        Ok(verdict::report(outcome))
     }
 
     /// Runs the program under a schedule; gives what it shows, if anything, and whether it followed to the end.
@@ -230,6 +237,56 @@ impl Check {
         self.replayed(&mut native, &policy.steps)
     }
 
+    /// Runs the program under a schedule again and again, that many times, each in a fresh process; tells what each run comes to, and goes on
+    /// as long as it is told to. The misbehaviour is described the first time that it shows; how often it shows is worth no more of
+    /// everybody's time.
+    pub fn replay_times(
+        &self,
+        schedule: &Schedule,
+        times: u32,
+        tell: &mut dyn FnMut(Repeated) -> ControlFlow<()>,
+    ) -> Result<(), Problem> {
+        let mut native = self.native(Some(Mode::Exec))?;
+        native.prepare_for(schedule);
+        let transitions = schedule.transitions(native.names_mut());
+        let prefix: Vec<Planned> = transitions.into_iter().map(|transition| Planned { transition, op: None }).collect();
+        let (mut described, mut usual) = (false, None);
+        for _ in 0..times {
+            let mut policy = Preemptions::of(Lowest);
+            native.run(&mut Plan::follow(&prefix, &mut policy));
+            if let Some(failure) = native.failure() {
+                return Err(failure.clone().into());
+            }
+            let steps = native.execution().steps.len();
+            let repeated = match native.execution().end.clone() {
+                End::Diverged(divergence) => Repeated::Departed(steps, self.difference(&native, &divergence)),
+                _ => {
+                    let mut noticed = finding::notice(&native, self.expected_status);
+                    if noticed.is_none() && self.compare_output {
+                        if usual.is_none() {
+                            usual = Some(self.usual_output(&native)?);
+                        }
+                        noticed = usual.as_ref().and_then(|usual| finding::unlike(usual, &mut native));
+                    }
+                    match noticed {
+                        None => Repeated::EndedWell,
+                        Some(_) if described => Repeated::Shown(None),
+                        Some(noticed) => {
+                            described = true;
+                            let proof = Proof { number: 0, preemptions: &policy.steps, shrunk: None };
+                            let context = finding::Context { check: self, proof: &proof, usual: usual.as_ref() };
+                            Repeated::Shown(Some(Box::new(finding::describe(&mut native, &noticed, &context))))
+                        }
+                    }
+                }
+            };
+            if tell(repeated).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// What the last execution showed, which followed a schedule.
     pub(crate) fn replayed(&self, native: &mut Native, preemptions: &[usize]) -> Result<Replayed, Problem> {
         let departure = match &native.execution().end {
@@ -244,7 +301,8 @@ impl Check {
             usual = Some(outputs);
         }
         let finding = noticed.map(|noticed| {
-            let context = finding::Context { check: self, number: 0, preemptions, shrunk: None, usual: usual.as_ref() };
+            let proof = Proof { number: 0, preemptions, shrunk: None };
+            let context = finding::Context { check: self, proof: &proof, usual: usual.as_ref() };
             finding::describe(native, &noticed, &context)
         });
         Ok(Replayed {
@@ -269,6 +327,17 @@ impl Check {
         let words = finding::NativeWords::new(native);
         describe::difference(&words, divergence)
     }
+}
+
+/// What one of several replays came to.
+#[derive(Debug)]
+pub enum Repeated {
+    /// The misbehaviour showed; it is described the first time.
+    Shown(Option<Box<Finding>>),
+    /// The program followed the schedule and ended well.
+    EndedWell,
+    /// It departed from the schedule after so many steps, and how.
+    Departed(usize, String),
 }
 
 /// What a replay showed.

@@ -1,38 +1,26 @@
 //! Findings in programs: what an execution shows, and its story with source lines.
 
-use crate::backtrace::{self, Location, Registers, Symbols, program_frames};
+use crate::backtrace::{self, Locals, Location, Registers, Symbols, program_frames};
 use crate::check::{Check, LEVEL};
 use crate::process::{Launch, Patience};
-use crate::target::{Ended, Native};
-use ordain_explore::{Planned, Target};
+use crate::target::{Aftermath, Ended, Native};
+use ordain_check::{Observation, Proof};
+use ordain_explore::Target;
 use ordain_model::describe::{self, Words};
-use ordain_model::{End, Misuse, Names, ObjectId, Options, Schedule, Site, ThreadId};
-use ordain_report::{Facts, Frame, Kind, Place, Shrunk, Sources, Story, fingerprint, quote, store, terminal};
+use ordain_model::{End, Misuse, Names, ObjectId, ObjectKind, Operation, Options, Schedule, Site, ThreadId};
+use ordain_report::{Facts, Frame, Kind, Place, Sources, Story, fingerprint, quote, store, terminal};
+use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// What an execution showed.
-#[derive(Clone, Debug)]
-pub(crate) struct Noticed {
-    pub(crate) kind: Kind,
-    pub(crate) message: String,
-    /// Where, so that the same thing is not told twice.
-    pub(crate) place: String,
-    pub(crate) prefix: Vec<Planned>,
-}
-
-impl Noticed {
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.place == other.place
-    }
-}
-
 /// A confirmed misbehaviour with its schedule.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "KeptFinding", into = "KeptFinding")]
 pub struct Finding {
     /// What happened.
     pub story: Story,
@@ -42,6 +30,31 @@ pub struct Finding {
     pub trouble: Option<String>,
     /// The schedule.
     pub schedule: Schedule,
+}
+
+/// A finding as it is kept: the schedule as text.
+#[derive(Serialize, Deserialize)]
+struct KeptFinding {
+    story: Story,
+    file: Option<PathBuf>,
+    trouble: Option<String>,
+    schedule: String,
+}
+
+impl From<Finding> for KeptFinding {
+    fn from(finding: Finding) -> Self {
+        let Finding { story, file, trouble, schedule } = finding;
+        Self { story, file, trouble, schedule: schedule.format(&mut |_| None) }
+    }
+}
+
+impl TryFrom<KeptFinding> for Finding {
+    type Error = String;
+
+    fn try_from(kept: KeptFinding) -> Result<Self, String> {
+        let schedule = Schedule::parse(&kept.schedule).map_err(|error| error.to_string())?;
+        Ok(Self { story: kept.story, file: kept.file, trouble: kept.trouble, schedule })
+    }
 }
 
 impl fmt::Display for Finding {
@@ -72,10 +85,10 @@ pub(crate) fn signal_name(signal: i32) -> String {
 }
 
 /// Looks at the last execution for misbehaviour.
-pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
+pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Observation> {
     let execution = native.execution();
     let prefix = || ordain_explore::prefix_of(execution);
-    let make = |kind, message: String, place: String| Some(Noticed { kind, message, place, prefix: prefix() });
+    let make = |kind, message: String, place: String| Some(Observation { kind, message, place, prefix: prefix() });
     if matches!(execution.end, End::Diverged(_) | End::Cut) {
         return None;
     }
@@ -137,9 +150,11 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
     }
     match &execution.end {
         End::Deadlock(_) => make(Kind::Deadlock, "no thread can go on".into(), execution.place(native.names())),
-        End::Livelock { .. } => {
-            make(Kind::Livelock, "threads go round and change nothing".into(), execution.place(native.names()))
-        }
+        End::Livelock { .. } => make(
+            Kind::Livelock,
+            "threads repeat the same steps and change nothing".into(),
+            execution.place(native.names()),
+        ),
         End::StepLimit => make(Kind::StepLimit, format!("{} steps, and no end", execution.steps.len()), String::new()),
         _ => None,
     }
@@ -149,6 +164,8 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Noticed> {
 pub(crate) struct NativeWords<'a> {
     native: &'a Native,
     symbols: Option<Rc<RefCell<Symbols>>>,
+    /// What functions on the stacks call objects.
+    locals: HashMap<ObjectId, String>,
 }
 
 impl<'a> NativeWords<'a> {
@@ -158,14 +175,56 @@ impl<'a> NativeWords<'a> {
 
     /// With symbols that were read before.
     pub(crate) fn with(native: &'a Native, symbols: Option<Rc<RefCell<Symbols>>>) -> Self {
-        Self { native, symbols }
+        Self { native, symbols, locals: HashMap::new() }
+    }
+
+    /// Learns from the stacks of a stopped process how functions that are under way call the objects of the execution. A name is
+    /// taken only if it stands for one object.
+    fn learn_locals(&mut self) {
+        let (Some(symbols), Some(id)) = (&self.symbols, self.native.process_id()) else { return };
+        let mut symbols = symbols.borrow_mut();
+        let aftermath = self.native.aftermath();
+        let mut locals = Locals::default();
+        for record in &aftermath.threads {
+            symbols.locals(
+                id,
+                &registers(&record.registers, is_exact(aftermath, ThreadId(record.thread))),
+                &mut locals,
+            );
+        }
+        let execution = self.native.execution();
+        let operations = execution.steps.iter().map(|s| s.op).chain(execution.pending.iter().map(|p| p.op));
+        let objects: BTreeSet<ObjectId> = operations
+            .flat_map(|op| {
+                let lock = if let Operation::QueueWait { lock, .. } = op { Some(lock) } else { None };
+                op.object().into_iter().chain(lock)
+            })
+            .collect();
+        let mut users: HashMap<String, Vec<ObjectId>> = HashMap::new();
+        let mut globals: HashSet<String> = HashSet::new();
+        for object in objects {
+            let Some(address) = self.native.address_of(object) else { continue };
+            if let Some(name) = symbols.variable_at(address) {
+                globals.insert(name);
+                continue;
+            }
+            let Some(is_type) = types_of(self.native.names().kind(object)) else { continue };
+            let is_type = |name: &str| is_type.iter().any(|part| name.contains(part));
+            if let Some(name) = symbols.local_at(&locals, address, &is_type) {
+                users.entry(name).or_default().push(object);
+            }
+        }
+        drop(symbols);
+        for (name, objects) in users {
+            if let ([object], false) = (objects.as_slice(), globals.contains(&name)) {
+                self.locals.insert(*object, name);
+            }
+        }
     }
 
     pub(crate) fn unwind(&self, registers: &[u64; 8], exact: bool) -> Vec<backtrace::Frame> {
         let (Some(symbols), Some(id)) = (&self.symbols, self.native.process_id()) else { return Vec::new() };
-        let [rip, rsp, rbp, rbx, r12, r13, r14, r15] = *registers;
-        let registers = Registers { rip, rsp, rbp, rbx, r12, r13, r14, r15, exact };
-        program_frames(symbols.borrow_mut().unwind(id, &registers))
+        program_frames(symbols.borrow_mut().unwind(id, &self::registers(registers, exact)))
     }
 }
 
@@ -177,6 +236,10 @@ impl Words for NativeWords<'_> {
     fn variable(&self, object: ObjectId) -> Option<String> {
         let address = self.native.address_of(object)?;
         self.symbols.as_ref()?.borrow_mut().variable_at(address)
+    }
+
+    fn local(&self, object: ObjectId) -> Option<String> {
+        self.locals.get(&object).cloned()
     }
 
     fn place(&self, site: Site) -> Option<describe::Place> {
@@ -193,6 +256,30 @@ impl Words for NativeWords<'_> {
             _ => describe::Place { file: place.to_string(), ..Default::default() },
         })
     }
+}
+
+/// What names of types contain that objects of a kind have in C and C++; nothing for kinds that are not known by their address.
+fn types_of(kind: ObjectKind) -> Option<&'static [&'static str]> {
+    Some(match kind {
+        ObjectKind::Mutex => &["mutex", "mtx_t"],
+        ObjectKind::Spin => &["spin"],
+        ObjectKind::RwLock => &["rwlock", "shared_mutex", "shared_timed_mutex"],
+        ObjectKind::Condvar => &["cond", "cnd_t"],
+        ObjectKind::Semaphore => &["sem"],
+        ObjectKind::Barrier => &["barrier"],
+        ObjectKind::Once => &["once"],
+        _ => return None,
+    })
+}
+
+fn registers(of_thread: &[u64; 8], exact: bool) -> Registers {
+    let [rip, rsp, rbp, rbx, r12, r13, r14, r15] = *of_thread;
+    Registers { rip, rsp, rbp, rbx, r12, r13, r14, r15, exact }
+}
+
+/// Whether a thread was stopped at an instruction, not in a call of the runtime.
+fn is_exact(aftermath: &Aftermath, thread: ThreadId) -> bool {
+    aftermath.culprit == thread && matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang(_) | Ended::Abort)
 }
 
 /// The symbols of the process of the last execution, as long as it is there.
@@ -217,30 +304,29 @@ impl Words for PlainWords<'_> {
 /// What describing a finding needs beyond the execution.
 pub(crate) struct Context<'a> {
     pub(crate) check: &'a Check,
-    /// The number of the finding in its check; zero when a schedule is replayed and no file is to be written.
-    pub(crate) number: usize,
-    /// Steps of the execution that were preemptions.
-    pub(crate) preemptions: &'a [usize],
-    /// How its schedule was made smaller.
-    pub(crate) shrunk: Option<Shrunk>,
+    /// How it was shown.
+    pub(crate) proof: &'a Proof<'a>,
     /// What the program writes usually, if that is what differs.
     pub(crate) usual: Option<&'a [Vec<u8>; 2]>,
 }
 
 /// Makes a finding of what the last execution showed, while its process is still there; writes its schedule file.
-pub(crate) fn describe(native: &mut Native, noticed: &Noticed, context: &Context<'_>) -> Finding {
+pub(crate) fn describe(native: &mut Native, noticed: &Observation, context: &Context<'_>) -> Finding {
     let check = context.check;
     let outputs = [native.output(0), native.output(1)].map(|bytes| text_of(&bytes));
-    let words = NativeWords::new(native);
+    let mut words = NativeWords::new(native);
     let execution = native.execution();
     let aftermath = native.aftermath();
+    if !matches!(aftermath.ended, Ended::Exit(_)) {
+        words.learn_locals();
+    }
     let culprit = (!matches!(aftermath.ended, Ended::ByModel | Ended::Exit(_))).then_some(aftermath.culprit);
     let mut sources = Sources::of_file(&native.launch().program);
     let facts = Facts {
         kind: noticed.kind,
         message: &noticed.message,
         execution,
-        preemptions: context.preemptions,
+        preemptions: context.proof.preemptions,
         race: None,
         culprit,
         program: &command_line(native.launch()),
@@ -252,24 +338,24 @@ pub(crate) fn describe(native: &mut Native, noticed: &Noticed, context: &Context
         if thread.index() >= native.names().thread_count() || matches!(aftermath.ended, Ended::Exit(_)) {
             continue;
         }
-        let exact =
-            culprit == Some(thread) && matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang(_) | Ended::Abort);
+        let exact = is_exact(aftermath, thread);
         let name = native.names().thread_name(thread);
         if let Some(told) = story.threads.iter_mut().find(|t| t.name == name) {
             let frames = words.unwind(&record.registers, exact);
             told.frames = frames.iter().flat_map(|f| &f.locations).map(|l| frame(l, &mut sources)).collect();
         }
     }
-    (story.outputs, story.shrunk) = (outputs, context.shrunk);
+    ordain_report::keep_sources(&mut story, &mut sources);
+    (story.outputs, story.shrunk) = (outputs, context.proof.shrunk);
     story.usual_outputs = context.usual.map(|usual| usual.each_ref().map(|bytes| text_of(bytes)));
     let steps: Vec<String> = execution.steps.iter().map(|s| describe::step(&words, s)).collect();
     let schedule = schedule(native, check, &story, noticed.prefix.len());
     let (mut file, mut trouble) = (None, None);
-    if context.number > 0
+    if context.proof.number > 0
         && let Some(directory) = &check.directory
     {
         let text = schedule.format(&mut |i| steps.get(i).cloned());
-        match store::write(directory, &format!("finding-{}.ordain", context.number), text.as_bytes()) {
+        match store::write(directory, &format!("finding-{}.ordain", context.proof.number), text.as_bytes()) {
             Ok(path) => {
                 story.schedule = Some(path.display().to_string());
                 file = Some(path);
@@ -306,13 +392,13 @@ pub fn command_line(launch: &Launch) -> String {
 }
 
 /// What there is to notice if the last execution wrote something else than usual.
-pub(crate) fn unlike(usual: &[Vec<u8>; 2], native: &mut Native) -> Option<Noticed> {
+pub(crate) fn unlike(usual: &[Vec<u8>; 2], native: &mut Native) -> Option<Observation> {
     let output = [native.output(0), native.output(1)];
     if matches!(native.execution().end, End::Diverged(_) | End::Cut) || output == *usual {
         return None;
     }
     let message = output_difference(usual, &output);
-    Some(Noticed {
+    Some(Observation {
         kind: Kind::Output,
         message,
         place: String::new(),

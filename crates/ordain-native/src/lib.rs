@@ -7,9 +7,8 @@ pub mod doctor;
 mod finding;
 pub mod gdb;
 mod inputs;
-mod limit;
-mod observe;
 mod process;
+mod program;
 pub mod record;
 mod resources;
 mod session;
@@ -19,14 +18,14 @@ mod view;
 mod watch;
 
 pub use check::{
-    ASSUMPTION, Check, FragmentResult, Fragments, LEVEL, Problem, Renewed, Replayed, Report, SLICE, default_options,
+    ASSUMPTION, Check, Fragments, LEVEL, Problem, Renewed, Repeated, Replayed, Report, SLICE, default_options,
 };
 pub use finding::{Finding, command_line, describe_input, unescape};
-pub use observe::{Observer, Progress};
+pub use ordain_check::{FragmentResult, Observer, Progress};
 pub use ordain_report::{Kind, Verdict};
 pub use ordain_wire::{Mode, ThreadRecord};
 #[doc(hidden)]
 pub use process::runtime_image;
 pub use process::{Launch, Patience};
 pub use session::{ObjectNow, Session, State, ThreadNow};
-pub use target::{Aftermath, Allowance, Ended, Failure, ModeChange, Native, Recognised, Search, Turn, Wanted};
+pub use target::{Aftermath, Ended, Failure, ModeChange, Native};

@@ -1,8 +1,8 @@
 //! Starting a program under control, and waiting for it without ever hanging.
 
-use crate::limit::Limit;
 use crate::shared::Shared;
 use crate::view::View;
+use ordain_check::Limit;
 use ordain_wire::{IMAGE_FD, LOADER_ENVIRONMENT, Mode, SHARED_FD, Status, Turn};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};

@@ -27,6 +27,8 @@ pub fn run(check: &Check, report: &Report) -> Run {
         depth: report.summary.depth,
         exhausted: report.summary.exhausted,
         interrupted: report.interrupted,
+        sight: report.sight,
+        unmet: None,
         estimate: report.estimate,
         wall_seconds: report.wall.as_secs_f64(),
         cpu_seconds: report.cpu.as_secs_f64(),

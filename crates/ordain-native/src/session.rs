@@ -196,7 +196,7 @@ impl<'a> Session<'a> {
         let words = NativeWords::with(&self.native, self.symbols.clone());
         let words = self.narrator.words(&words);
         let outcome = describe::outcome(&step);
-        let text = narrate::short_text(&words, &step.op);
+        let text = narrate::text_at(&words, &mut self.sources.borrow_mut(), &step.op, step.site);
         let text = outcome.as_ref().map_or(text.clone(), |outcome| format!("{text} -> {outcome}"));
         Ok(Some(Step {
             number,
@@ -289,7 +289,7 @@ impl<'a> Session<'a> {
                     doing: pending
                         .filter(|_| alive)
                         .filter(|p| !p.0.ends_program())
-                        .map(|p| narrate::short_text(&named, &p.0)),
+                        .map(|p| narrate::text_at(&named, &mut sources, &p.0, p.1)),
                     waits_for: match waiter {
                         Some(waiter) if state == State::Waiting => waiter.for_threads.iter().map(name).collect(),
                         _ => Vec::new(),

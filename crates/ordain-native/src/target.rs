@@ -2,17 +2,16 @@
 
 pub(crate) mod stepping;
 
+mod ended;
 mod explore;
 mod fragment;
 
-pub use explore::{Allowance, Recognised, Search, Turn, Wanted};
-
-use crate::limit::Limit;
 use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::resources;
 use crate::shared::Shared;
 use crate::view::View;
 use crate::watch::{Sighting, Watcher};
+use ordain_check::Limit;
 use ordain_explore::frontier::Order;
 use ordain_explore::{Plan, Portable, Target};
 use ordain_model::{Execution, Names, ObjectId, Options, Schedule, Site, ThreadId, Transition};
@@ -302,11 +301,6 @@ impl Native {
         std::mem::replace(&mut self.limit, limit)
     }
 
-    /// When nothing may be run any more.
-    pub(crate) fn limit(&self) -> &Limit {
-        &self.limit
-    }
-
     /// Makes sure that there is a process; `false` if there is none, because the time is over.
     fn has_process(&mut self) -> Result<bool, Failure> {
         match self.ensure_process() {
@@ -354,11 +348,6 @@ impl Native {
     pub fn children(&self) -> u32 {
         self.observe();
         self.observed.children.load(Relaxed)
-    }
-
-    /// Whether executions at the same time get into each other's way, by files, ports or named objects that the program makes or changes.
-    pub(crate) fn collides(&self) -> bool {
-        self.collides_in(self.view.is_some())
     }
 
     /// Whether they would, if each process had a view of its own or not.

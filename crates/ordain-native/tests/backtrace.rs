@@ -2,7 +2,7 @@
 
 mod compile;
 
-use ordain_native::backtrace::{Frame, Location, Registers, Symbols, program_frames};
+use ordain_native::backtrace::{Frame, Locals, Location, Registers, Symbols, program_frames};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -482,6 +482,65 @@ fn names_variables_elements_and_members() {
         assert_eq!(name("local"), None, "thread-local storage is in no file");
         assert_eq!(name("auto"), None, "neither is a stack");
     }
+}
+
+/// Objects that only functions on the stack know, with their addresses printed.
+const LOCALS: &str = r#"
+    #include <cstdio>
+    #include <memory>
+    #include <mutex>
+    #include <pthread.h>
+    #include <unistd.h>
+    struct Account { int balance = 0; std::mutex m; };
+    struct Queue { long size = 0; pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; Account accounts[2]; void push(); };
+    void Queue::push() {
+        printf("own %p\nready\n", (void *)&accounts[1].m);
+        fflush(stdout);
+        pause();
+        size++;
+    }
+    static void inner(Account &account, Queue *queue, Account *first) {
+        Account *node = first;
+        printf("ref %p\nfirst %p\nnumber %p\n", (void *)&account.m, (void *)&first->m, (void *)&account.balance);
+        queue->push();
+        Account *late = node;
+        late->balance++;
+    }
+    int main() {
+        Account account;
+        auto *queue = new Queue;
+        Account *node = new Account;
+        printf("lock %p\nnode %p\n", (void *)&queue->lock, (void *)&node->m);
+        inner(account, queue, new Account);
+        return node->balance;
+    }
+"#;
+
+#[test]
+fn names_objects_as_functions_on_the_stack_do_if_that_is_certain() {
+    let directory = TempDir::new().expect("a directory");
+    for (name, options) in [("pie", &["-g", "-O0"][..]), ("fixed", &["-g", "-O0", "-no-pie", "-fno-pie"])] {
+        let target = Target::start(&compile::cpp(directory.path(), name, LOCALS, options));
+        let mut symbols = Symbols::new(target.pid()).expect("the process can be read");
+        let mut locals = Locals::default();
+        let registers = target.registers();
+        symbols.locals(target.pid(), &registers, &mut locals);
+        let mutex = |name: &str| name.contains("mutex");
+        let name = |variable: &str| symbols.local_at(&locals, target.value(variable), &mutex);
+        assert_eq!(name("ref").as_deref(), Some("account.m"), "a variable, also through a reference");
+        assert_eq!(name("lock").as_deref(), Some("queue->lock"), "better than this->lock");
+        assert_eq!(name("own").as_deref(), Some("queue->accounts[1].m"));
+        assert_eq!(name("first").as_deref(), Some("first->m"));
+        assert_eq!(name("node"), None, "two variables of this name lead to two objects");
+        assert_eq!(name("number"), None, "a number is no mutex");
+        let inside = target.value("lock") + 4;
+        assert_eq!(symbols.local_at(&locals, inside, &mutex), None, "the inside of an object is none");
+    }
+    let target = Target::start(&compile::cpp(directory.path(), "bare", LOCALS, &["-O0"]));
+    let mut symbols = Symbols::new(target.pid()).expect("the process can be read");
+    let mut locals = Locals::default();
+    symbols.locals(target.pid(), &target.registers(), &mut locals);
+    assert_eq!(symbols.local_at(&locals, target.value("lock"), &|_: &str| true), None);
 }
 
 #[test]

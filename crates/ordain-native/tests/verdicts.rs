@@ -84,7 +84,7 @@ fn options_that_leave_executions_out_are_noted() {
     let report = check.run().expect("a verdict");
     assert_eq!(report.verdict, Verdict::Verified);
     assert!(
-        notes(&report).contains("--spurious-wakeups") && notes(&report).contains("kind time"),
+        notes(&report).contains("--spurious-wakeups") && notes(&report).contains("--timeouts last"),
         "{}",
         notes(&report)
     );
@@ -189,5 +189,100 @@ fn a_program_that_asks_the_kernel_for_signals_is_refused_and_not_deadlocked() {
                 other => panic!("{mode:?}: {other:?}"),
             }
         }
+    }
+}
+
+/// What a program of the list comes to in each mode.
+fn verdicts(file: &str, args: &[&str], expected: Verdict) -> Vec<Report> {
+    let program = programs().into_iter().find(|p| p.file == file && p.args == args).expect("a program of the list");
+    let reports = MODES.map(|mode| {
+        let mut check = check_of(&program);
+        (check.mode, check.strategy) = (Some(mode), Some(StrategyKind::Optimal));
+        let report = check.run().unwrap_or_else(|problem| panic!("{file}, {mode:?}: {problem}"));
+        let findings: String = report.findings.iter().map(|f| format!("\n{f}")).collect();
+        assert_eq!(report.verdict, expected, "{file}, {mode:?}: {}{findings}", notes(&report));
+        report
+    });
+    reports.into()
+}
+
+#[test]
+fn threads_that_may_be_cancelled_inside_the_c_library_are_not_verified() {
+    let files = [
+        "cancel_in_stdio.c",
+        "cancel_in_fclose.c",
+        "cancel_beside_print.c",
+        "cancel_in_dprintf.c",
+        "cancel_of_itself.c",
+    ];
+    for file in files {
+        for mode in MODES {
+            let mut check = check_of(&unlisted(&format!("verdicts/{file}")));
+            (check.mode, check.strategy) = (Some(mode), Some(StrategyKind::Optimal));
+            let report = check.run().unwrap_or_else(|problem| panic!("{file}, {mode:?}: {problem}"));
+            let findings: String = report.findings.iter().map(|f| format!("\n{f}")).collect();
+            assert_eq!(report.verdict, Verdict::NoFinding, "{file}, {mode:?}: {}{findings}", notes(&report));
+            assert!(
+                notes(&report).contains("may be cancelled inside calls of stdio"),
+                "{file}, {mode:?}: {}",
+                notes(&report)
+            );
+        }
+    }
+}
+
+#[test]
+fn programs_that_print_where_nobody_is_cancelled_are_verified() {
+    verdicts("features/cancel_beside_prints.c", &[], Verdict::Verified);
+}
+
+#[test]
+fn interests_in_closed_numbers_that_the_kernel_keeps_are_not_verified() {
+    for arg in ["copy", "copied-set"] {
+        for mode in MODES {
+            let program = unlisted("verdicts/epoll_kept.c");
+            let mut check = check_of(&Program { args: vec![arg.into()], ..program });
+            (check.mode, check.strategy) = (Some(mode), Some(StrategyKind::Optimal));
+            let report = check.run().unwrap_or_else(|problem| panic!("{arg}, {mode:?}: {problem}"));
+            let findings: String = report.findings.iter().map(|f| format!("\n{f}")).collect();
+            assert_eq!(report.verdict, Verdict::NoFinding, "{arg}, {mode:?}: {}{findings}", notes(&report));
+            assert!(notes(&report).contains("poll set (epoll)"), "{arg}, {mode:?}: {}", notes(&report));
+        }
+    }
+    verdicts("features/epoll_closed.c", &[], Verdict::Verified);
+}
+
+#[test]
+fn timers_that_ring_again_and_again_are_bounded_and_never_verified() {
+    for args in [&[][..], &["wait"]] {
+        for report in verdicts("features/interval_timer.c", args, Verdict::NoFinding) {
+            for words in ["timer with an interval (setitimer", "timers with an interval, were held"] {
+                assert!(notes(&report).contains(words), "{}", notes(&report));
+            }
+        }
+    }
+    for mode in MODES {
+        let mut check = check_of(&unlisted("verdicts/tries_in_loop.c"));
+        check.mode = Some(mode);
+        let report = check.run().expect("a verdict");
+        assert!(notes(&report).contains("threads that wait in a loop were held"), "{}", notes(&report));
+        assert!(!notes(&report).contains("timer"), "{}", notes(&report));
+    }
+}
+
+#[test]
+fn robust_mutexes_that_are_tried_when_they_are_not_recoverable_are_not_verified() {
+    for report in verdicts("features/robust_tried.c", &[], Verdict::NoFinding) {
+        assert!(notes(&report).contains("leaves locked for ever"), "{}", notes(&report));
+    }
+}
+
+#[test]
+fn mutexes_with_priority_ceilings_are_refused() {
+    for mode in MODES {
+        let mut check = check_of(&unlisted("verdicts/priority_ceiling.c"));
+        check.mode = Some(mode);
+        let problem = check.run().err().map(|problem| problem.to_string()).unwrap_or_default();
+        assert!(problem.contains("PTHREAD_PRIO_PROTECT"), "{mode:?}: {problem}");
     }
 }

@@ -310,7 +310,7 @@ fn another_program_or_option_is_refused_with_the_reason() {
     let other = program("counts/philosophers.c", &["3"]);
     assert!(refusal(&|c| c.launch.arguments = vec!["2".into(), "2".into()]).contains("arguments"));
     assert!(refusal(&|c| c.strategy = Some(StrategyKind::Source)).contains("strategy"));
-    assert!(refusal(&|c| c.options.kind_time = true).contains("kind time"));
+    assert!(refusal(&|c| c.options.kind_time = true).contains("timeouts"));
     assert!(refusal(&|c| c.binary = check_of(&other).binary).contains("program"));
     let file = directory.path().join("checkpoint");
     let bytes = std::fs::read(&file).expect("a checkpoint");

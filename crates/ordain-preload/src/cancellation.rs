@@ -3,12 +3,16 @@
 //! Which functions are such points was tried out with the C library (2.36): with a thread that is to end, then the call. Functions
 //! that wait for something that the model knows look by themselves, in the very step. The others look before they do anything:
 //! their stubs call [`ordain_cancellation_point`]. Programs that are not linked with `pthread_cancel` pay nothing for it.
+//!
+//! Nobody is cancelled inside functions that the C library runs by itself until they read, write or open something, such as those of stdio.
+//! [`note_inside`] takes note of threads that were there and that somebody cancels.
 
 use crate::context::{interpose, interpose_passing};
 use crate::engine::{self, engine, step, step_now};
 use crate::real::call_real;
 use crate::signals;
 use crate::threads::{slot_of, unwind_thread};
+use crate::unmodelled::{self, Unmodelled};
 use core::ffi::{c_int, c_void};
 use libc::{EINVAL, ESRCH};
 use ordain_model::{Operation, Outcome, Wait};
@@ -223,6 +227,53 @@ pub fn look() {
     }
 }
 
+/// The running thread is in a function of the C library that may be a point at which it is cancelled. It counts whoever asks for that, before
+/// or after: nothing orders the two.
+pub fn note_inside() {
+    let e = engine();
+    let slot = &mut e.slots[e.current];
+    if !slot.cancel_disabled {
+        slot.cancel_inside = true;
+        if slot.cancel_asked {
+            unmodelled::note(Unmodelled::InnerPoints);
+        }
+    }
+}
+
+/// The C library makes a system call by itself: perhaps in a function that is such a point. Those that are none have the same calls.
+pub fn note_system_call(number: i64) {
+    let may_be_one = matches!(
+        number,
+        libc::SYS_read
+            | libc::SYS_readv
+            | libc::SYS_pread64
+            | libc::SYS_write
+            | libc::SYS_writev
+            | libc::SYS_pwrite64
+            | libc::SYS_open
+            | libc::SYS_openat
+            | libc::SYS_close
+            | libc::SYS_connect
+            | libc::SYS_accept
+            | libc::SYS_accept4
+            | libc::SYS_sendto
+            | libc::SYS_sendmsg
+            | libc::SYS_recvfrom
+            | libc::SYS_recvmsg
+            | libc::SYS_poll
+            | libc::SYS_ppoll
+            | libc::SYS_select
+            | libc::SYS_pselect6
+            | libc::SYS_wait4
+            | libc::SYS_waitid
+            | libc::SYS_nanosleep
+            | libc::SYS_clock_nanosleep
+    );
+    if may_be_one {
+        note_inside();
+    }
+}
+
 /// Ends the running thread, which was cancelled.
 pub fn act() -> ! {
     let e = engine();
@@ -262,7 +313,12 @@ unsafe extern "C" fn cancel(thread: libc::pthread_t) -> c_int {
             "a library that was loaded while the program ran cancels threads; link the program with it"
         ));
     }
-    let target = engine().slots[number].thread;
+    let target = &mut engine().slots[number];
+    target.cancel_asked = true;
+    if target.cancel_inside {
+        unmodelled::note(Unmodelled::InnerPoints);
+    }
+    let target = target.thread;
     step(Operation::Cancel { thread: target });
     look_if_anywhere();
     0

@@ -287,22 +287,30 @@ pub fn attempt(op: Operation) -> Outcome {
 /// As [`step`], for a wait that ends with an error when a handler has run; `restarts` if not behind handlers that want it to go on.
 pub fn wait(op: Operation, restarts: bool) -> Result<Outcome, c_int> {
     loop {
-        if engine().slots[engine().current].masked.is_broken_off() {
-            return Err(libc::EINTR);
-        }
-        match attempt(op) {
-            Outcome::CANCELLED => crate::cancellation::act(),
-            Outcome::SIGNALLED if crate::signals::put_off() => return Err(crate::signals::PUT_OFF),
-            Outcome::SIGNALLED => crate::signals::take(),
-            Outcome::BROKEN_OFF => {
-                crate::signals::take();
-                if crate::signals::breaks(restarts) {
-                    return Err(libc::EINTR);
-                }
-            }
-            outcome => return Ok(outcome),
+        if let Some(outcome) = wait_once(op, restarts)? {
+            return Ok(outcome);
         }
     }
+}
+
+/// As [`wait`], but gives `None` if a handler has run and the wait does not end. Meanwhile the thread did not wait.
+pub fn wait_once(op: Operation, restarts: bool) -> Result<Option<Outcome>, c_int> {
+    if engine().slots[engine().current].masked.is_broken_off() {
+        return Err(libc::EINTR);
+    }
+    match attempt(op) {
+        Outcome::CANCELLED => crate::cancellation::act(),
+        Outcome::SIGNALLED if crate::signals::put_off() => return Err(crate::signals::PUT_OFF),
+        Outcome::SIGNALLED => crate::signals::take(),
+        Outcome::BROKEN_OFF => {
+            crate::signals::take();
+            if crate::signals::breaks(restarts) {
+                return Err(libc::EINTR);
+            }
+        }
+        outcome => return Ok(Some(outcome)),
+    }
+    Ok(None)
 }
 
 /// As [`step`], for an operation that does something else if memory does not hold an expected value when its turn comes: then `None`.
@@ -331,6 +339,7 @@ pub fn step_now(op: Operation) -> Outcome {
         return Outcome::DONE;
     }
     initialisation::begin_wait(&op);
+    initialisation::before_announcing(&op);
     let e = engine();
     let me = e.current;
     let site = e.slots[me].registers[0];
@@ -436,6 +445,7 @@ impl Engine {
             spin_bound: control.spin_bound.load(Relaxed),
             livelock_rounds: control.livelock_rounds.load(Relaxed),
             max_steps: control.max_steps.load(Relaxed) as usize,
+            ..Options::default()
         }
     }
 

@@ -37,6 +37,17 @@ struct Late {
     number: bool,
 }
 
+impl Late {
+    fn learn(self, e: &mut Engine) {
+        if self.object {
+            Lesson::Initialisations.learn(e);
+        }
+        if self.number {
+            Lesson::Numbers.learn(e);
+        }
+    }
+}
+
 impl Initialisations {
     /// Begins an execution.
     pub fn begin(&mut self) {
@@ -53,6 +64,14 @@ impl Initialisations {
         *at(&mut self.born, object.index()) = (thread.0, number);
     }
 
+    /// What using an object shows for a thread that knows of these initialisations.
+    fn late(&self, object: ObjectId, known: &[u32]) -> Late {
+        let (creator, number) = self.born.get(object.index()).copied().unwrap_or_default();
+        let is_late = number > known.get(creator as usize).copied().unwrap_or(0);
+        let is_number = is_late && self.numbers.contains(&object);
+        Late { object: is_late && !is_number, number: is_number }
+    }
+
     /// Takes in the last step of an execution; says whether it used something whose initialisation did not happen before.
     fn follow(&mut self, execution: &Execution) -> Late {
         let Some(number) = execution.steps.len().checked_sub(1) else { return Late::default() };
@@ -62,11 +81,8 @@ impl Initialisations {
         let mut late = Late::default();
         let footprint = execution.footprint(number).iter().filter(|access| **access != Access::EVERYTHING);
         for access in footprint.clone() {
-            let (creator, number) = self.born.get(access.object().index()).copied().unwrap_or_default();
-            if number > known.get(creator as usize).copied().unwrap_or(0) {
-                let is_number = self.numbers.contains(&access.object());
-                (late.number, late.object) = (late.number | is_number, late.object | !is_number);
-            }
+            let Late { object, number } = self.late(access.object(), &known);
+            (late.object, late.number) = (late.object | object, late.number | number);
         }
         for access in footprint.clone() {
             let [written, read] = at(&mut self.objects, access.object().index());
@@ -123,12 +139,15 @@ pub fn follow(e: &mut Engine) {
         return;
     }
     let late = e.initialisations.follow(e.arbiter.execution());
-    if late.object {
-        Lesson::Initialisations.learn(e);
-    }
-    if late.number {
-        Lesson::Numbers.learn(e);
-    }
+    late.learn(e);
+}
+
+/// The running thread is about to announce an operation. It may never be served, so its step may never come.
+pub fn before_announcing(op: &Operation) {
+    let e = engine();
+    let Some(object) = op.object().filter(|_| !e.initialisations.made.is_empty()) else { return };
+    let known = e.initialisations.threads.get(e.me().index()).map_or(&[][..], Vec::as_slice);
+    e.initialisations.late(object, known).learn(e);
 }
 
 /// A number of a descriptor was given out again, and is this object now. Who uses it without knowing may have meant what it led to before.

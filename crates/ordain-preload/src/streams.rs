@@ -7,6 +7,7 @@
 //! The C library locks a stream during each call. That matters if a call makes system calls that are steps, or if the program locks streams
 //! by itself (`flockfile`). Whoever notices teaches it the search; then a lock of the model is held from the beginning of a call to its end.
 
+use crate::cancellation;
 use crate::context::interpose;
 use crate::descriptors;
 use crate::engine::{self, active, control, engine, step};
@@ -284,6 +285,7 @@ fn flush_all(flush: Flush) -> c_int {
 /// Flushes all streams when the program is about to end. That it ends is a step that depends on everything, so others see no difference.
 pub unsafe fn flush_at_end() {
     if active() {
+        cancellation::note_inside();
         order_output(0);
     }
     // SAFETY: the C library's own function of this name.
@@ -350,6 +352,7 @@ pub fn end_thread() {
 
 /// Orders what closing a stream does to it.
 pub fn order_close(stream: *mut libc::FILE) {
+    cancellation::note_inside();
     let is_locked = begin_call(stream);
     order(stream);
     if is_locked {
@@ -405,6 +408,8 @@ unsafe extern "C" fn enter(name: *const c_char, which: usize, arguments: *const 
         }
         let mut ends = false;
         if active() {
+            // Whether it reads or writes may depend on what others have left in the buffer.
+            cancellation::note_inside();
             let stream = match which {
                 STDIN => stdin,
                 STDOUT => stdout,

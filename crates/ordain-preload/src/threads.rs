@@ -64,6 +64,10 @@ pub struct Slot {
     pub cancel_asynchronous: bool,
     /// Whether it might before clean-up functions were pushed that put that off.
     pub cancel_deferred: Vec<bool>,
+    /// Whether somebody has asked, or is about to ask, that it ends.
+    pub cancel_asked: bool,
+    /// Whether it was somewhere in the C library where it might have been cancelled, which is not followed.
+    pub cancel_inside: bool,
     /// It is on its way out.
     pub exiting: bool,
     /// Its function has returned while it heeded cancellation, which the C library still does while destructors run.
@@ -115,6 +119,8 @@ impl Slot {
             cancel_disabled: false,
             cancel_asynchronous: false,
             cancel_deferred: Vec::new(),
+            cancel_asked: false,
+            cancel_inside: false,
             exiting: false,
             returned_heeding: false,
             crash: None,
@@ -141,6 +147,7 @@ impl Slot {
         (self.detached, self.exiting, self.returned_heeding) = (false, false, false);
         self.crash = None;
         (self.cancel_disabled, self.cancel_asynchronous) = (false, false);
+        (self.cancel_asked, self.cancel_inside) = (false, false);
         self.cancel_deferred.clear();
         self.destructors.clear();
         (self.asked, self.random) = ([0; 3], None);

@@ -1,5 +1,6 @@
 //! Signals that the runtime itself needs: crashes, system calls that the kernel sends back, the processor's time, hangs.
 
+use crate::cancellation;
 use crate::context::{return_to, sigreturn};
 use crate::dispatch;
 use crate::engine::{self, active, engine, is_connected};
@@ -194,8 +195,11 @@ unsafe extern "C" fn on_call(_signal: c_int, info: *mut libc::siginfo_t, context
             // Back from a handler that was not ours: its frame is where it was.
             return_to(at(libc::REG_RSP));
         }
-        let mine =
-            active() && engine().slots[engine().current].fs == sys::fs_base() && is_ours(number, &arguments, info);
+        let controlled = active() && engine().slots[engine().current].fs == sys::fs_base();
+        if controlled {
+            cancellation::note_system_call(number);
+        }
+        let mine = controlled && is_ours(number, &arguments, info);
         let result = if mine {
             // Which calls come back depends on the mode, so nothing of them may stay in what is told of later steps.
             let before = engine().slots[engine().current].registers;

@@ -5,9 +5,12 @@
 //! executes, the script puts it into the page as text only, and a policy with the hashes of the style and the script lets
 //! the browser run and load nothing else.
 
+use crate::explain::explain;
 use crate::run::Run;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
 
 const STYLE: &str = include_str!("html/report.css");
 
@@ -61,6 +64,7 @@ pub fn render(run: &Run) -> String {
 <noscript><h1>{verdict}</h1><p>{meaning}</p><p>{program}</p><ul>{findings}</ul><p>The whole report needs JavaScript; it
 loads nothing from anywhere.</p></noscript>
 <script type="application/json" id="run">{data}</script>
+<script type="application/json" id="kinds">{kinds}</script>
 <script>{script}</script>
 </body>
 </html>
@@ -69,11 +73,13 @@ loads nothing from anywhere.</p></noscript>
         meaning = markup(&run.meaning),
         program = markup(&run.program),
         data = json(run),
+        kinds =
+            json(&run.findings.iter().map(|s| (s.kind.word(), explain(s.kind).summary)).collect::<BTreeMap<_, _>>()),
     )
 }
 
-/// The run as JSON that can stand inside a script element: nothing in it ends the element or begins a comment.
-fn json(run: &Run) -> String {
+/// The run, or what goes with it, as JSON that can stand inside a script element: nothing in it ends the element or begins a comment.
+fn json<T: Serialize>(run: &T) -> String {
     // A record of numbers, strings and lists cannot fail to be written; the page says so if it does all the same.
     let text = serde_json::to_string(run).unwrap_or_else(|_| "null".to_owned());
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")

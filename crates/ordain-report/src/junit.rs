@@ -8,6 +8,7 @@
 //! |---|---|
 //! | verified | passed |
 //! | no finding | skipped, with what limits it: a pass would look like `verified` |
+//! | no finding where more was required | failure |
 //! | finding | failure |
 //! | nondeterminism, no verdict | error |
 
@@ -75,11 +76,14 @@ impl Suite {
         let mut cases: Vec<Case> =
             run.findings.iter().enumerate().map(|(i, s)| finding(&name, i, s, seconds)).collect();
         if cases.is_empty() {
-            let status = match run.verdict {
-                Verdict::Verified => Status::Passed,
-                Verdict::NoFinding => Status::Skipped { message: run.meaning.clone() },
+            let status = match (&run.unmet, run.verdict) {
+                (Some(unmet), _) => {
+                    Status::Failed { kind: "requirement", message: unmet.clone(), body: format!("{}\n", run.meaning) }
+                }
+                (None, Verdict::Verified) => Status::Passed,
+                (None, Verdict::NoFinding) => Status::Skipped { message: run.meaning.clone() },
                 // It was found and is not told: that must not look like a success.
-                Verdict::Finding => Status::Failed {
+                (None, Verdict::Finding) => Status::Failed {
                     kind: "finding",
                     message: run.meaning.clone(),
                     body: "The record of the run does not hold the finding.\n".to_owned(),

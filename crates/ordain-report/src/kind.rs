@@ -24,7 +24,7 @@ pub enum Kind {
     ExitStatus,
     /// Nothing visible happened for too long.
     Hang,
-    /// Threads go round in circles and change nothing.
+    /// Threads repeat the same steps and change nothing.
     Livelock,
     /// Too many steps without a thread beginning or ending.
     StepLimit,
@@ -124,6 +124,19 @@ impl Verdict {
             Self::Finding => "finding",
         }
     }
+}
+
+/// How much of what threads do together a check sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sight {
+    /// All of it, as far as is known.
+    #[default]
+    Whole,
+    /// Some of it is known not to be visible.
+    Part,
+    /// Almost nothing: there was nothing to explore.
+    Nothing,
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@
 mod branches;
 pub mod checkpoint;
 pub mod conduct;
+mod excerpt;
 #[cfg(feature = "export")]
 pub mod explain;
 pub mod fingerprint;
@@ -26,6 +27,7 @@ pub mod html;
 #[cfg(feature = "export")]
 pub mod junit;
 mod kind;
+mod matters;
 pub mod narrate;
 #[cfg(feature = "export")]
 pub mod perfetto;
@@ -33,6 +35,7 @@ pub mod perfetto;
 mod places;
 #[cfg(feature = "export")]
 mod plain;
+mod require;
 mod run;
 #[cfg(feature = "export")]
 pub mod sarif;
@@ -42,6 +45,7 @@ pub mod store;
 mod story;
 mod tell;
 pub mod terminal;
+mod timeouts;
 #[cfg(feature = "export")]
 mod unchecked;
 #[cfg(feature = "export")]
@@ -50,12 +54,17 @@ mod uri;
 mod when;
 
 pub use branches::branch;
-pub use kind::{Kind, Verdict};
+pub use excerpt::keep_sources;
+pub use kind::{Kind, Sight, Verdict};
 pub use ordain_model::Size;
+pub use require::Require;
 pub use run::{Branch, Estimate, Run, Sample, Samples, Workers, number, percent};
 pub use shell::quote;
 pub use source::{Sources, is_own};
-pub use story::{Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting};
+pub use story::{
+    Excerpt, Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting,
+};
 pub use tell::{Facts, tell};
+pub use timeouts::Timeouts;
 #[cfg(feature = "export")]
 pub use unchecked::Unchecked;

@@ -3,14 +3,14 @@
 use crate::source::Sources;
 use crate::story::Place;
 use ordain_model::describe::{self, Words};
-use ordain_model::{End, Execution, Names, ObjectId, Operation, Site, ThreadId, Wait};
+use ordain_model::{End, Execution, Names, ObjectId, ObjectKind, Operation, Site, ThreadId, Wait};
 use std::collections::{HashMap, HashSet};
 
 /// Learns from what is executed how objects are called in the source.
 #[derive(Default)]
 pub struct Narrator {
-    /// What the source calls an object at a site.
-    known: HashMap<Site, Option<String>>,
+    /// What the source calls an object at a site, of descriptors and of other objects.
+    known: HashMap<(Site, bool), Option<String>>,
     /// What each object is called; nothing if places do not agree.
     seen: HashMap<ObjectId, Option<String>>,
     /// Sites of waits on condition variables.
@@ -60,8 +60,12 @@ impl Narrator {
         if matches!(self.seen.get(&object), Some(None)) || words.variable(object).is_some() {
             return;
         }
-        let name = self.known.entry(site).or_insert_with(|| {
+        let descriptor = words.names().kind(object) == ObjectKind::Descriptor;
+        let name = self.known.entry((site, descriptor)).or_insert_with(|| {
             let place = words.place(site).filter(|p| p.line > 0)?;
+            if descriptor {
+                return sources.descriptor_at(&place.file, place.line);
+            }
             sources.object_at(&place.file, place.line, place.column)
         });
         let entry = self.seen.entry(object).or_insert_with(|| {
@@ -106,7 +110,8 @@ impl Words for Named<'_> {
     }
 
     fn variable(&self, object: ObjectId) -> Option<String> {
-        self.words.variable(object).or_else(|| self.narrator.alias(object))
+        let known = self.words.variable(object).or_else(|| self.narrator.alias(object));
+        known.or_else(|| self.words.local(object))
     }
 
     fn place(&self, site: Site) -> Option<describe::Place> {
@@ -130,6 +135,19 @@ pub fn short_text(words: &dyn Words, op: &Operation) -> String {
             Some(object) => format!("{} {}", op.verb(), name(object)),
             None => describe::operation(words, op),
         },
+    }
+}
+
+/// What an operation is where it was made: calls that use descriptors are told as the source has them, since the kernel's
+/// objects behind them have no names there.
+pub fn text_at(words: &dyn Words, sources: &mut Sources, op: &Operation, site: Site) -> String {
+    let waits = matches!(op, Operation::Await { .. });
+    let told = waits || matches!(op, Operation::Access { .. });
+    let place = words.place(site).filter(|place| told && place.line > 0);
+    match place.and_then(|place| sources.descriptor_call_at(&place.file, place.line)) {
+        Some(call) if waits => format!("{} {call}", op.verb()),
+        Some(call) => call,
+        None => short_text(words, op),
     }
 }
 

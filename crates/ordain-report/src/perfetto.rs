@@ -304,7 +304,7 @@ fn waits(story: &Story, end: u64, events: &mut Vec<Event>, tracks: &mut BTreeMap
         let from = own.chain(birth).map(|step| moment(step.number) + 2).max().unwrap_or(0);
         let mut args = Map::new();
         args.insert("finished".into(), json!(false));
-        args.insert("in the circle".into(), json!(waiting.cycle.contains(&waiter.thread)));
+        args.insert("in the cycle".into(), json!(waiting.cycle.contains(&waiter.thread)));
         if let Some(place) = &waiter.place {
             args.insert("place".into(), json!(place.to_string()));
         }

@@ -5,7 +5,7 @@ use crate::source::is_own;
 use crate::story::{Place, Story};
 
 /// The place that a finding is called by: where the thread is that ended the execution, else its last step, else where
-/// the first thread of the circle waits, else any place that is known. The user's own sources come first.
+/// the first thread of the cycle waits, else any place that is known. The user's own sources come first.
 pub(crate) fn primary(story: &Story) -> Option<&Place> {
     let all = || candidates(story);
     all().find(|place| is_own(&place.file)).or_else(|| all().next())
@@ -17,14 +17,14 @@ fn candidates(story: &Story) -> impl Iterator<Item = &Place> {
         story.race.iter().flat_map(|race| race.accesses.iter().rev().filter_map(|access| access.place.as_ref()));
     let frames = culprits().flat_map(|(_, thread)| thread.frames.iter().filter_map(|frame| frame.place.as_ref()));
     let last = culprits().filter_map(|(index, _)| last_step(story, index));
-    let circle = story.waiting.iter().flat_map(|waiting| {
+    let cycle = story.waiting.iter().flat_map(|waiting| {
         let of = |thread: usize| waiting.waiters.iter().find(move |waiter| waiter.thread == thread);
-        let circle = waiting.cycle.iter().filter_map(move |&thread| of(thread));
-        circle.chain(&waiting.waiters).filter_map(|waiter| waiter.place.as_ref())
+        let cycle = waiting.cycle.iter().filter_map(move |&thread| of(thread));
+        cycle.chain(&waiting.waiters).filter_map(|waiter| waiter.place.as_ref())
     });
     let any = story.threads.iter().flat_map(|thread| thread.frames.iter().filter_map(|frame| frame.place.as_ref()));
     let steps = story.steps.iter().rev().filter_map(|step| step.place.as_ref());
-    racing.chain(frames).chain(last).chain(circle).chain(any).chain(steps)
+    racing.chain(frames).chain(last).chain(cycle).chain(any).chain(steps)
 }
 
 fn last_step(story: &Story, thread: usize) -> Option<&Place> {

@@ -1,6 +1,6 @@
 //! A check as a whole, as plain data: what a report is made of.
 
-use crate::kind::Verdict;
+use crate::kind::{Sight, Verdict};
 use crate::story::Story;
 use crate::terminal::plural;
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,12 @@ pub struct Run {
     pub exhausted: bool,
     /// Whether the user stopped it.
     pub interrupted: bool,
+    /// How much of what threads do was visible.
+    #[serde(default)]
+    pub sight: Sight,
+    /// Why it counts as failed although nothing was found: what was required and not reached.
+    #[serde(default)]
+    pub unmet: Option<String>,
     /// How many executions there are in all, as far as can be told.
     pub estimate: Option<Estimate>,
     /// Time by the clock, in seconds.

@@ -49,13 +49,26 @@ impl Sources {
         (!text.is_empty()).then_some(text)
     }
 
-    fn raw_line(&mut self, file: &str, line: u32) -> Option<&str> {
+    /// A line as it is, with its indentation; nothing behind the end of the file.
+    pub(crate) fn raw_line(&mut self, file: &str, line: u32) -> Option<&str> {
         if !self.files.contains_key(file) {
             let lines = read(file, self.built);
             self.files.insert(file.to_owned(), lines);
         }
         let lines = self.files.get(file)?.as_ref()?;
         lines.get(usize::try_from(line).ok()?.checked_sub(1)?).map(String::as_str)
+    }
+
+    /// What the source calls the descriptor that it reads from at a place: `lfd` of `accept(lfd, 0, 0)`.
+    pub fn descriptor_at(&mut self, file: &str, line: u32) -> Option<String> {
+        let (function, descriptor) = descriptor_call(self.raw_line(file, line)?)?;
+        READING.contains(&function).then(|| descriptor.to_owned())
+    }
+
+    /// The call at a place that uses a descriptor: `accept(lfd)`.
+    pub fn descriptor_call_at(&mut self, file: &str, line: u32) -> Option<String> {
+        let (function, descriptor) = descriptor_call(self.raw_line(file, line)?)?;
+        Some(format!("{function}({descriptor})"))
     }
 
     /// What the source calls the object that it uses at a place: the receiver of a method, or the first argument of a call.
@@ -122,6 +135,37 @@ fn receiver(line: &str, column: usize) -> Option<String> {
         .then(|| name.to_owned())
 }
 
+/// Functions that wait for what their first argument is, a descriptor.
+const READING: [&str; 8] = ["accept", "accept4", "read", "readv", "recv", "recvfrom", "recvmsg", "epoll_wait"];
+/// Other functions whose first argument is a descriptor.
+const USING: [&str; 10] =
+    ["bind", "close", "connect", "listen", "send", "sendmsg", "sendto", "shutdown", "write", "writev"];
+
+/// The function and the descriptor of a line in C that has one such call.
+fn descriptor_call(line: &str) -> Option<(&'static str, &str)> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut calls = READING.iter().chain(&USING).flat_map(|function| {
+        line.match_indices(function).filter_map(move |(start, _)| {
+            let arguments = line[start + function.len()..].trim_start().strip_prefix('(')?;
+            // `obj.read(`, `obj->close(` and `ns::bind(` are functions of the program, but `::read(` is the one meant.
+            let (before, qualified) = match line[..start].strip_suffix("::") {
+                Some(before) => (before, true),
+                None => (&line[..start], false),
+            };
+            let own = before.ends_with(is_name) || (!qualified && before.ends_with(['.', ':', '>', '"']));
+            (!own).then_some((*function, arguments))
+        })
+    });
+    let (function, arguments) = calls.next()?;
+    if calls.next().is_some() {
+        return None;
+    }
+    let descriptor = arguments[..arguments.find([',', ')'])?].trim();
+    let plain = |c: char| is_name(c) || "->.[]*:".contains(c);
+    let named = descriptor.starts_with(|c: char| c.is_alphabetic() || "_*".contains(c));
+    (named && descriptor.chars().all(plain)).then_some((function, descriptor))
+}
+
 /// The first argument of the call of a synchronising function of C in a line: `q->lock` of `pthread_mutex_lock(&q->lock)`.
 fn first_argument(line: &str) -> Option<String> {
     const PREFIXES: [&str; 6] = ["pthread_", "mtx_", "cnd_", "sem_", "tss_", "call_once"];
@@ -171,6 +215,22 @@ mod tests {
         assert_eq!(first_argument("mtx_lock(m)").as_deref(), Some("m"));
         assert_eq!(first_argument("lock(m)"), None);
         assert_eq!(first_argument("pthread_mutex_lock(&from"), None);
+    }
+
+    #[test]
+    fn descriptors_are_called_as_the_source_calls_them() {
+        assert_eq!(descriptor_call("    int con = accept(lfd, 0, 0);"), Some(("accept", "lfd")));
+        assert_eq!(descriptor_call("while ((n = ::recv(c->fds[0], b, 4, 0)) > 0)"), Some(("recv", "c->fds[0]")));
+        assert_eq!(descriptor_call("close (self->sock);"), Some(("close", "self->sock")));
+        // Functions of the program, results of calls, numbers, and lines with two calls.
+        for line in
+            ["file.read(fd)", "queue->close(fd)", "my::read(fd)", "do_read(fd)", "reads(fd)", "read(open(p), b, 4)"]
+        {
+            assert_eq!(descriptor_call(line), None, "{line}");
+        }
+        for line in ["read(0, b, 4)", "read(a, b, 4) + read(c, b, 4)", "write(fd", "read", "puts(\"read(fd)\")"] {
+            assert_eq!(descriptor_call(line), None, "{line}");
+        }
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub struct Story {
     pub outputs: [String; 2],
     /// For output that depends on the schedule: what is written usually.
     pub usual_outputs: Option<[String; 2]>,
+    /// The source around its places, as far as it is at hand; empty in records of earlier versions.
+    #[serde(default)]
+    pub sources: Vec<Excerpt>,
     /// How large its schedule is.
     pub size: Size,
     /// How its schedule was made smaller, if that was tried.
@@ -87,7 +90,7 @@ pub struct Frame {
 pub struct Place {
     /// The file, as the compiler recorded it.
     pub file: String,
-    /// The line, from 1.
+    /// The line, from 1; 0 if it is not known.
     pub line: u32,
     /// The column, from 1; 0 if it is not known.
     pub column: u32,
@@ -96,21 +99,32 @@ pub struct Place {
 }
 
 impl Place {
-    /// The file's name without its directories, and the line.
+    /// The file's name without its directories, and the line if it is known.
     pub fn short(&self) -> String {
         let name = self.file.rsplit('/').next().unwrap_or_default();
-        format!("{name}:{}", self.line)
+        if self.line == 0 { name.to_owned() } else { format!("{name}:{}", self.line) }
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)?;
-        if self.column > 0 {
-            write!(f, ":{}", self.column)?;
+        f.write_str(&self.file)?;
+        for number in [self.line, self.column].into_iter().take_while(|number| *number > 0) {
+            write!(f, ":{number}")?;
         }
         Ok(())
     }
+}
+
+/// Lines of a source file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excerpt {
+    /// The file, as places call it.
+    pub file: String,
+    /// The number of the first line, from 1.
+    pub line: u32,
+    /// The lines, as they are in the file.
+    pub lines: Vec<String>,
 }
 
 /// What threads share.
@@ -146,7 +160,7 @@ pub struct Step {
     pub verb: String,
     /// What it did, with its objects and its outcome: `lock queue.lock`.
     pub text: String,
-    /// What it got, if that says something: `timed out`, `woke 1`.
+    /// What it got, if that says something: `timed out`, `woke main.2`.
     pub outcome: Option<String>,
     /// The objects that it is about.
     pub objects: Vec<usize>,
@@ -182,7 +196,7 @@ pub struct Hold {
 pub struct Waiting {
     /// All threads that wait.
     pub waiters: Vec<Waiter>,
-    /// Threads that wait for each other in a circle, each for the next, the last for the first; empty if there is none.
+    /// Threads that wait for each other in a cycle, each for the next, the last for the first; empty if there is none.
     pub cycle: Vec<usize>,
 }
 

@@ -1,22 +1,21 @@
 //! Tells an execution as a story: what happened, who was involved, and which steps matter.
 
 use crate::kind::Kind;
-use crate::narrate::{Named, Narrator, short_text};
+use crate::matters::{self, Focus, Order, is_count};
+use crate::narrate::{Named, Narrator, text_at};
 use crate::source::Sources;
 use crate::story::{Hold, Object, Place, Race, RaceAccess, Step, Story, Switch, Thread, Waiter, Waiting};
 use ordain_model::describe::{self, Words};
 use ordain_model::execution::{PlainAccess, PlainKind};
-use ordain_model::{Access, DataRace, Deadlock, End, Execution, ObjectId, Operation, Outcome, Site, Size, ThreadId};
+use ordain_model::{DataRace, Deadlock, End, Execution, ObjectId, Operation, Outcome, Site, Size, ThreadId};
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Steps that a story keeps: the first and the last ones.
 const FIRST_KEPT: usize = 2_000;
 const LAST_KEPT: usize = 8_000;
-/// Steps that are marked for readers, at most.
-const MOST_MATTERING: usize = 48;
-/// A schedule this short is shown whole.
-const SHORT: usize = 16;
+/// Threads that a broadcast woke are named up to so many.
+const MOST_WOKEN: usize = 3;
 
 /// What a front end knows of an execution that misbehaved.
 pub struct Facts<'a> {
@@ -99,6 +98,10 @@ impl Teller<'_> {
         }
     }
 
+    fn text(&self, op: &Operation, site: Site) -> String {
+        text_at(self.words, &mut self.sources.borrow_mut(), op, site)
+    }
+
     fn place(&self, site: Site) -> Option<Place> {
         let place = self.words.place(site)?;
         let text = self.sources.borrow_mut().line(&place.file, place.line).map(str::to_owned);
@@ -115,9 +118,14 @@ impl Teller<'_> {
         let holds = self.holds();
         let (headline, details) = self.message(facts, waiting.as_ref(), &holds);
         let threads = self.threads.iter().map(|t| self.tell_thread(*t, facts.culprit)).collect();
-        let focus = self.focus(facts, waiting.as_ref(), &holds);
+        let focus = Focus {
+            objects: self.focus(facts, waiting.as_ref(), &holds),
+            culprit: facts.culprit.and_then(|c| self.thread(c)),
+            complete: waiting.as_ref().is_some_and(|w| !w.cycle.is_empty()),
+        };
         let mut steps = self.steps(facts.preemptions);
-        mark(&mut steps, &focus, facts.culprit.and_then(|c| self.thread(c)));
+        let writes = |number: usize| execution.footprint(number).iter().any(|access| access.is_write());
+        matters::mark(&mut steps, writes, &focus);
         let length = steps.len();
         if length > FIRST_KEPT + LAST_KEPT {
             steps.drain(FIRST_KEPT..length - LAST_KEPT);
@@ -141,6 +149,7 @@ impl Teller<'_> {
             race,
             outputs: Default::default(),
             usual_outputs: None,
+            sources: Vec::new(),
             size: Size { preemptions: facts.preemptions.len(), steps: length, switches: execution.context_switches() },
             shrunk: None,
             schedule: None,
@@ -165,7 +174,7 @@ impl Teller<'_> {
     fn waiting(&mut self, deadlock: &Deadlock) -> Waiting {
         let waiters = deadlock.waiters.iter().map(|w| Waiter {
             thread: self.thread(w.thread).unwrap_or(0),
-            doing: short_text(self.words, &w.op),
+            doing: self.text(&w.op, w.site),
             object: w.op.object().map(|o| self.object(o)),
             for_threads: w.for_threads.iter().filter_map(|t| self.thread(*t)).collect(),
             place: self.place(w.site),
@@ -218,7 +227,7 @@ impl Teller<'_> {
             [a, b] => format!("{} and {} wait for each other", name(a), name(b)),
             cycle => {
                 let names: Vec<String> = cycle.iter().map(name).collect();
-                format!("{} wait for each other in a circle", list(&names))
+                format!("{} wait for each other in a cycle", list(&names))
             }
         };
         let mut details: Vec<String> = describe::deadlock(self.words, deadlock).lines().map(str::to_owned).collect();
@@ -324,6 +333,20 @@ impl Teller<'_> {
         objects.into_iter().map(|o| self.object(o)).collect()
     }
 
+    /// Whom a notification woke, if it woke few.
+    fn woken(&self, number: usize) -> Option<String> {
+        let step = &self.execution.steps[number];
+        if !matches!(step.op, Operation::Notify { .. }) {
+            return None;
+        }
+        let names = self.words.names();
+        let written = self.execution.footprint(number).iter().filter(|a| a.is_write());
+        let woken: Vec<ThreadId> =
+            written.filter_map(|a| names.thread_of(a.object())).filter(|t| *t != step.thread).collect();
+        let all = woken.len() as u64 == step.outcome.0 && (1..=MOST_WOKEN).contains(&woken.len());
+        all.then(|| format!("woke {}", list(&woken.iter().map(|t| names.thread_name(*t)).collect::<Vec<_>>())))
+    }
+
     fn steps(&mut self, preemptions: &[usize]) -> Vec<Step> {
         let execution = self.execution;
         let mut order = Order::default();
@@ -345,7 +368,7 @@ impl Teller<'_> {
             };
             let thread = self.thread(step.thread).unwrap_or(0);
             if !kept {
-                steps.push(Step { number, thread, switch, ..Step::default() });
+                steps.push(Step { number, thread, switch, after, ..Step::default() });
                 continue;
             }
             let objects = step.op.object().into_iter().chain(match step.op {
@@ -357,9 +380,9 @@ impl Teller<'_> {
             let objects: Vec<usize> = objects.collect::<Vec<_>>().into_iter().map(|o| self.object(o)).collect();
             let (text, place) = texts
                 .entry((step.op, step.site))
-                .or_insert_with(|| (short_text(self.words, &step.op), self.place(step.site)))
+                .or_insert_with(|| (self.text(&step.op, step.site), self.place(step.site)))
                 .clone();
-            let outcome = describe::outcome(step);
+            let outcome = self.woken(number).or_else(|| describe::outcome(step));
             let text = outcome.as_ref().map_or(text.clone(), |outcome| format!("{text} -> {outcome}"));
             let other = match step.op {
                 Operation::Spawn { child: other }
@@ -395,78 +418,4 @@ fn list(names: &[String]) -> String {
         [one] => one.clone(),
         [others @ .., last] => format!("{} and {last}", others.join(", ")),
     }
-}
-
-/// Marks the steps that a reader should see.
-fn mark(steps: &mut [Step], focus: &[usize], culprit: Option<usize>) {
-    let count = steps.len();
-    const NOISE: [&str; 7] = ["", "start", "look", "count", "add-share", "drop-share", "clone-sender"];
-    let noise = |step: &Step| NOISE.contains(&step.verb.as_str());
-    let mut last_of: HashMap<usize, usize> = HashMap::new();
-    for step in steps.iter() {
-        last_of.insert(step.thread, step.number);
-    }
-    let mut chosen: Vec<(u8, usize)> = Vec::new();
-    for (i, step) in steps.iter().enumerate() {
-        let weight = match () {
-            () if i + 1 == count => 0,
-            () if step.switch == Switch::Preemption => 0,
-            () if noise(step) => continue,
-            () if step.objects.iter().any(|o| focus.contains(o)) => 1,
-            () if culprit == Some(step.thread) && last_of.get(&step.thread) == Some(&i) => 1,
-            () if step.verb == "spawn" => 2,
-            () if count <= SHORT => 3,
-            () => continue,
-        };
-        chosen.push((weight, i));
-    }
-    // If there are too many, the last ones of the weightiest are seen.
-    chosen.sort_by_key(|(weight, i)| (*weight, std::cmp::Reverse(*i)));
-    for (_, i) in chosen.into_iter().take(MOST_MATTERING) {
-        steps[i].matters = true;
-    }
-}
-
-/// Who came before whom: for each object the last step that wrote it and those that have read it since.
-#[derive(Default)]
-struct Order {
-    objects: HashMap<ObjectId, (Option<usize>, Vec<usize>)>,
-    began: HashSet<ThreadId>,
-}
-
-impl Order {
-    /// Steps of other threads that come directly before a step, by the objects that they have in common.
-    fn push(&mut self, execution: &Execution, number: usize) -> Vec<usize> {
-        let thread = execution.steps[number].thread;
-        let mut after: Vec<usize> = Vec::new();
-        let spawned = execution.spawned_by.get(thread.index()).copied().filter(|s| *s != u32::MAX);
-        if self.began.insert(thread) {
-            after.extend(spawned.map(|spawn| spawn as usize));
-        }
-        for access in execution.footprint(number).iter().filter(|a| **a != Access::EVERYTHING) {
-            let (writer, readers) = self.objects.entry(access.object()).or_default();
-            let mut note = |before: usize| {
-                if execution.steps[before].thread != thread && !after.contains(&before) {
-                    after.push(before);
-                }
-            };
-            if access.is_write() {
-                if readers.is_empty() {
-                    writer.iter().for_each(|w| note(*w));
-                } else {
-                    readers.iter().for_each(|r| note(*r));
-                }
-                (*writer, *readers) = (Some(number), Vec::new());
-            } else {
-                writer.iter().for_each(|w| note(*w));
-                readers.push(number);
-            }
-        }
-        after.sort_unstable();
-        after
-    }
-}
-/// Whether an operation is about a reference count, which says nothing about what threads share.
-fn is_count(op: &Operation) -> bool {
-    matches!(op, Operation::Count { .. } | Operation::AddShare { .. } | Operation::DropShare { .. })
 }

@@ -29,8 +29,13 @@ pub struct Look {
 }
 
 impl Look {
-    /// For logs and files.
-    pub const PLAIN: Self = Self { width: 100, colour: false };
+    /// For logs and files, where lines may be as long as they are: nothing is cut.
+    pub const PLAIN: Self = Self { width: usize::MAX, colour: false };
+
+    /// Whether lines end where a window does.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.width < usize::MAX
+    }
 }
 
 /// What the reader can do next, as commands; shown below a finding.
@@ -169,6 +174,12 @@ fn tell(story: &Story, look: Look, next: &Next, with_timeline: bool) -> String {
 /// `1 preemption`, `2 preemptions`.
 pub fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// `a crash`, `an assertion`.
+pub fn with_article(thing: &str) -> String {
+    let article = if thing.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {thing}")
 }
 
 /// `1,234,567`.

@@ -8,7 +8,7 @@ mod browser;
 mod pages;
 
 use browser::Browser;
-use ordain_report::{Run, html};
+use ordain_report::{Excerpt, Run, html};
 use pages::{deadlock, hostile, long, output_difference, philosophers, race, run};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ const VIEW: &str = "document.querySelector('.view')";
 const SELECTED: &str = "document.querySelector('.row[aria-selected=true] .what')?.textContent ?? 'none'";
 const DETAIL: &str = "document.querySelector('.detail').innerText";
 const CANVAS: &str = "document.querySelector('.view canvas').toDataURL()";
-/// Boxes of the circle that lie on each other.
-const OVERLAPS: &str = "[...document.querySelectorAll('svg.circle rect')].map((e) => e.getBoundingClientRect()).flatMap((a, k, all) => \
+/// Boxes of the cycle that lie on each other.
+const OVERLAPS: &str = "[...document.querySelectorAll('svg.cycle rect')].map((e) => e.getBoundingClientRect()).flatMap((a, k, all) => \
                         all.slice(k + 1).filter((b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)\
                         .map((b) => [a.x, a.y, b.x, b.y]))";
 
@@ -53,11 +53,19 @@ fn the_summary_says_what_the_check_came_to() {
     let mut browser = shown("summary", &run(Vec::new()), WIDE);
     assert_eq!(browser.text("document.querySelector('h1').textContent"), "no finding");
     let summary = browser.text("document.getElementById('summary').innerText");
-    for part in ["nothing was found", "./bank --accounts 2", "48,211", "4,592 / s", "snapshot", "optimal", "61 steps"] {
+    for part in ["nothing was found", "./bank --accounts 2"] {
         assert!(summary.contains(part), "{part} in {summary}");
     }
+    // The figures are at the end, and folded.
+    assert_eq!(browser.text("document.querySelector('main > section:last-child').id"), "figures");
+    assert_eq!(browser.eval("document.querySelector('#figures details').open"), json!(false));
+    browser.click("#figures summary");
+    let figures = browser.text("document.getElementById('figures').innerText");
+    for part in ["48,211", "4,592 / s", "snapshot", "optimal", "61 steps"] {
+        assert!(figures.contains(part), "{part} in {figures}");
+    }
     assert!(summary.contains("About 6.43 % explored, of about 750,000 executions"), "{summary}");
-    assert!(summary.contains("97 % busy, 153 fragments, 1 given to another worker"), "{summary}");
+    assert!(figures.contains("97 % busy, 153 fragments, 1 given to another worker"), "{figures}");
     let warnings = browser.eval("[...document.querySelectorAll('.notes .warning')].map((e) => e.textContent)");
     assert_eq!(
         warnings,
@@ -92,14 +100,16 @@ fn the_summary_says_what_the_check_came_to() {
 }
 
 #[test]
-fn a_deadlock_is_told_as_circle_table_and_timeline() {
+fn a_deadlock_is_told_as_cycle_table_and_timeline() {
     let mut browser = shown("deadlock", &run(vec![deadlock(), race(), output_difference()]), WIDE);
     assert_eq!(
-        browser.eval("[...document.querySelectorAll('svg.circle g.thread, svg.circle g.lock')].map((e) => e.lastChild.textContent)"),
+        browser.eval(
+            "[...document.querySelectorAll('svg.cycle g.thread, svg.cycle g.lock')].map((e) => e.lastChild.textContent)"
+        ),
         json!(["main.1 “payer”", "B  bob.lock", "main.2 “refund”", "A  alice.lock"])
     );
-    assert_eq!(browser.number("document.querySelectorAll('svg.circle .edge.waits').length"), 2.0);
-    assert_eq!(browser.number("document.querySelectorAll('svg.circle .edge.holds').length"), 2.0);
+    assert_eq!(browser.number("document.querySelectorAll('svg.cycle .edge.waits').length"), 2.0);
+    assert_eq!(browser.number("document.querySelectorAll('svg.cycle .edge.holds').length"), 2.0);
     assert_eq!(browser.number("document.querySelectorAll('.waiting tbody tr').length"), 3.0);
     assert_eq!(
         browser.text("document.querySelector('.replay code').textContent"),
@@ -143,6 +153,49 @@ fn a_deadlock_is_told_as_circle_table_and_timeline() {
     browser.emulate("light", "");
     browser.click(".theme");
     assert_ne!(browser.text("getComputedStyle(document.body).backgroundColor"), light);
+    is_clean(browser);
+}
+
+#[test]
+fn a_finding_begins_with_its_story() {
+    let mut story = deadlock();
+    let lines =
+        ["void transfer(void)", "{", "    if (ready)", "\tpthread_mutex_lock(&log);", "}"].map(str::to_owned).to_vec();
+    let file = story.steps.iter().find_map(|step| Some(step.place.as_ref()?.file.clone())).expect("a place");
+    story.sources = vec![Excerpt { file, line: 9, lines }];
+    let mut browser = shown("story", &run(vec![story]), WIDE);
+    let parts =
+        "[...document.querySelectorAll('article.finding > *')].map((e) => e.classList[0] ?? e.tagName.toLowerCase())";
+    assert_eq!(browser.eval(parts), json!(["header", "details", "waiting", "timeline", "replay", "columns"]));
+    assert!(browser.text("document.querySelector('.explanation').textContent").contains("none of them can go on"));
+
+    // The timeline is where the bug begins: at the first step that is shown from the first preemption on.
+    let begins = browser.text(SELECTED);
+    browser.click("[data-focused=false]");
+    browser.eval(&format!("{VIEW}.focus()"));
+    browser.press("Home");
+    browser.press("p");
+    assert_eq!(browser.text(SELECTED), "refund start preempts payer");
+    assert!(begins.starts_with("refund "), "{begins}");
+
+    // The source has its indentation, and lines that are no places of steps.
+    let shown = browser.eval("[...document.querySelectorAll('.source .l')].map((e) => e.textContent)");
+    let shown: Vec<&str> = shown.as_array().expect("lines").iter().filter_map(|line| line.as_str()).collect();
+    for line in ["9void transfer(void)", "11    if (ready)", "12\tpthread_mutex_lock(&log);"] {
+        assert!(shown.contains(&line), "{line} in {shown:?}");
+    }
+    is_clean(browser);
+}
+
+#[test]
+fn heads_of_narrow_columns_are_read_without_turning_ones_own() {
+    let mut browser = shown("heads", &run(vec![deadlock()]), NARROW);
+    let modes =
+        "[...new Set([...document.querySelectorAll('.heads span')].map((e) => getComputedStyle(e).writingMode))]";
+    assert_eq!(browser.eval(modes), json!(["horizontal-tb"]));
+    let cut = "[...document.querySelectorAll('.heads span')].filter((e) => e.scrollWidth > e.clientWidth).length";
+    assert_eq!(browser.number(cut), 0.0);
+    browser.picture(&kept("heads.png"));
     is_clean(browser);
 }
 
@@ -280,8 +333,9 @@ fn ten_thousand_steps_are_drawn_as_far_as_they_are_seen() {
     browser.click("[data-focused=false]");
     assert_eq!(browser.text(&format!("{VIEW}.dataset.rows")), "10000");
     assert!(browser.number("document.querySelectorAll('.row').length") < 40.0);
-    assert_eq!(browser.text(SELECTED), "main.5 unlock shard[1].lock ");
     browser.eval(&format!("{VIEW}.focus()"));
+    browser.press("End");
+    assert_eq!(browser.text(SELECTED), "main.5 unlock shard[1].lock ");
     browser.press("Home");
     assert_eq!(browser.number(&format!("{VIEW}.scrollTop")), 0.0);
     browser.press("PageDown");
@@ -360,7 +414,7 @@ fn narrow_windows_and_paper_show_everything_too() {
     browser.picture(&kept("narrow.png"));
 
     browser.resize(WIDE.0, WIDE.1);
-    browser.wait("document.querySelector('svg.circle').clientWidth > 400");
+    browser.wait("document.querySelector('svg.cycle').clientWidth > 400");
     browser.emulate("light", "print");
     browser.eval("window.dispatchEvent(new Event('beforeprint'))");
     let paper = browser.text("document.querySelector('.print-only').innerText");

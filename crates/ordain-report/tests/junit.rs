@@ -146,6 +146,20 @@ fn what_limits_a_run_without_finding_is_told() {
 }
 
 #[test]
+fn what_is_required_and_not_reached_is_a_failure() {
+    let unmet = Some("`verified` was required, but the verdict is `no finding`".to_owned());
+    let run = ordain_report::Run { unmet, ..common::no_finding() };
+    let text = junit::render(std::slice::from_ref(&run));
+    let document = parse(&text);
+    let failures = all(&document, "failure");
+    assert_eq!(failures.len(), 1, "{text}");
+    assert_eq!(
+        (failures[0].attribute("message"), failures[0].attribute("type")),
+        (run.unmet.as_deref(), Some("requirement"))
+    );
+}
+
+#[test]
 fn no_verdict_is_an_error() {
     let unchecked = Unchecked {
         program: "./static".to_owned(),

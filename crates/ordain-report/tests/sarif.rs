@@ -140,7 +140,7 @@ fn all_runs_make_one_valid_log() {
 }
 
 #[test]
-fn a_deadlock_is_where_its_circle_waits() {
+fn a_deadlock_is_where_its_cycle_waits() {
     let result = only_result(common::deadlock());
     let location = &result["locations"][0];
     assert_eq!(location["physicalLocation"]["artifactLocation"]["uri"], "src/transfer.c");

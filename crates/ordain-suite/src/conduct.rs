@@ -13,7 +13,7 @@ use crate::program;
 use crate::record;
 use crate::result::{End, Row, SuiteResult, TestKind, Trouble};
 use crate::suite::{Progress, Suite, SuiteObserver};
-use ordain_report::{Estimate, Verdict, checkpoint, store};
+use ordain_report::{Estimate, Require, Verdict, checkpoint, store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -365,7 +365,10 @@ impl<'a> Conductor<'a> {
 fn finish(row: &mut Row, end: End, (most, keep_going): (Option<u64>, bool), elapsed: Duration) {
     let stopped = end.trouble.as_ref().is_some_and(Trouble::is_stopped);
     row.trouble = end.trouble.filter(|_| !stopped);
-    if let Some(run) = end.run {
+    if let Some(mut run) = end.run {
+        if run.unmet.is_none() {
+            run.unmet = Require::unmet(row.require, &run);
+        }
         row.executions = run.executions;
         row.estimate = run.estimate.or(row.estimate);
         // What was stopped by the suite's budget is not done; what has reached its own limit is. Whether a Rust test goes on after a

@@ -5,6 +5,7 @@ use crate::amount::Amount;
 use crate::result::directory_name;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use ordain_explore::strategy::Kind as Strategy;
+use ordain_report::{Require, Timeouts};
 use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -44,6 +45,8 @@ pub struct SuiteConfig {
     /// How long a test may be silent before it counts as hanging.
     #[serde(deserialize_with = "duration")]
     pub patience: Duration,
+    /// What tests must reach that do not say it themselves.
+    pub require: Option<Require>,
 }
 
 impl Default for SuiteConfig {
@@ -55,6 +58,7 @@ impl Default for SuiteConfig {
             slice: Amount::Time(Duration::from_millis(200)),
             workers: None,
             patience: Duration::from_secs(60),
+            require: None,
         }
     }
 }
@@ -81,9 +85,12 @@ pub struct TestConfig {
     /// Whether output that depends on the schedule is a finding.
     #[serde(default)]
     pub compare_output: bool,
-    /// Whether time passes only when nothing else can happen.
+    /// When timed waits may expire.
     #[serde(default)]
-    pub kind_time: bool,
+    pub timeouts: Timeouts,
+    /// The same by its old name.
+    #[serde(default)]
+    pub(crate) kind_time: bool,
     /// Whether waits on condition variables may end without a reason.
     #[serde(default)]
     pub spurious_wakeups: bool,
@@ -111,6 +118,8 @@ pub struct TestConfig {
     pub keep_going: bool,
     /// Most executions of this test.
     pub max_executions: Option<u64>,
+    /// What it must reach, beside finding nothing, not to count as failed.
+    pub require: Option<Require>,
     /// How much more it counts than others.
     #[serde(default = "one")]
     pub weight: f64,
@@ -168,11 +177,17 @@ impl Config {
 
     /// Reads a configuration from text; `path` is for messages.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
-        let config: Self = toml::from_str(text).map_err(|error| {
+        let mut config: Self = toml::from_str(text).map_err(|error| {
             let place = error.span().unwrap_or(0..0);
             wrong(path, text, place, error.message().to_owned(), help(error.message()))
         })?;
         config.check(path, text)?;
+        for test in &mut config.tests {
+            test.require = test.require.or(config.suite.require);
+            if std::mem::take(&mut test.kind_time) {
+                test.timeouts = Timeouts::Last;
+            }
+        }
         Ok(config)
     }
 
@@ -279,6 +294,7 @@ impl TestConfig {
             ("stdin", self.stdin.is_some()),
             ("expect-status", self.expect_status != 0),
             ("compare-output", self.compare_output),
+            ("timeouts", self.timeouts == Timeouts::Last),
             ("kind-time", self.kind_time),
             ("spurious-wakeups", self.spurious_wakeups),
             ("strategy", self.strategy.is_some()),
@@ -296,8 +312,8 @@ impl TestConfig {
     }
 }
 
-const HELP: &str = "valid keys of [suite]: budget, executions, policy, slice, workers, patience. Of [[test]]: name, weight, \
-    max-executions, env; for programs: program, args, stdin, expect-status, compare-output, kind-time, spurious-wakeups, \
+const HELP: &str = "valid keys of [suite]: budget, executions, policy, slice, workers, patience, require. Of [[test]]: name, \
+    weight, max-executions, env, require; for programs: program, args, stdin, expect-status, compare-output, timeouts, spurious-wakeups, \
     strategy, preemption-bound, seed, keep-going; for Rust tests: package (with cargo-args) or binary, test. Policies: \
     round-robin, shortest-first, even-coverage, findings, weighted. Times: \"500ms\", \"30s\", \"5m\", \"1h\"";
 

@@ -5,7 +5,7 @@ use crate::gate::Gate;
 use crate::process::{PAUSE, Process};
 use crate::result::{End, Trouble};
 use ordain_report::conduct::{DIRECTORY, Order, RESUME, SOCKET, TEST, Told, VERSION, receive, send};
-use ordain_report::{Run, Verdict};
+use ordain_report::{Run, Sight, Verdict};
 use std::io::{self, BufReader, ErrorKind};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -113,6 +113,10 @@ fn join(before: Option<Box<Run>>, run: Box<Run>) -> Box<Run> {
     run.cpu_seconds += before.cpu_seconds;
     run.exhausted &= before.exhausted;
     run.interrupted |= before.interrupted;
+    run.unmet = run.unmet.or(before.unmet.take());
+    if before.sight != Sight::Whole {
+        run.sight = before.sight;
+    }
     // What one of them was estimated at says nothing about both.
     run.estimate = None;
     run.notes.append(&mut before.notes);

@@ -7,7 +7,7 @@ use crate::suite::locate;
 use ordain_explore::strategy::{Bound, Kind as Strategy};
 use ordain_model::Options;
 use ordain_native::{Check, Launch, Observer, Patience, Problem, Progress, binary, record};
-use ordain_report::checkpoint;
+use ordain_report::{Timeouts, checkpoint};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn prepare(config: &TestConfig, base: &Path, directory: &Path) -> Result<Check, 
         },
         binary,
         options: Options {
-            kind_time: config.kind_time,
+            kind_time: config.timeouts == Timeouts::Last,
             spurious_wakeups: config.spurious_wakeups,
             ..ordain_native::default_options()
         },

@@ -194,6 +194,7 @@ impl Test {
             estimate: self.estimate,
             run: Some(Box::new(run)),
             trouble: self.trouble.clone(),
+            require: None,
             directory,
             fingerprint: self.fingerprint.as_deref().and_then(|text| u128::from_str_radix(text, 16).ok()),
         })

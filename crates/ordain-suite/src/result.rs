@@ -3,7 +3,7 @@
 use crate::allocate::Policy;
 use crate::config::TestConfig;
 use crate::suite::locate;
-use ordain_report::{Estimate, Run, Verdict, quote};
+use ordain_report::{Estimate, Require, Run, Verdict, quote};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -35,6 +35,11 @@ impl SuiteResult {
     /// Whether a test could not be checked.
     pub fn has_trouble(&self) -> bool {
         self.rows.iter().any(|row| row.trouble.is_some())
+    }
+
+    /// Whether a test has not reached what it must.
+    pub fn is_unmet(&self) -> bool {
+        self.rows.iter().any(|row| row.unmet().is_some())
     }
 
     /// Whether tests are left that could go on.
@@ -92,6 +97,8 @@ pub struct Row {
     pub run: Option<Box<Run>>,
     /// Why it could not be checked, or not to its end.
     pub trouble: Option<Trouble>,
+    /// What it must reach, beside finding nothing.
+    pub require: Option<Require>,
     /// The directory of its record and of the schedules of its findings.
     pub directory: PathBuf,
     /// What it was made of, to tell whether it is still the same test.
@@ -103,13 +110,23 @@ impl Row {
     pub(crate) fn new(config: &TestConfig, directory: &Path) -> Self {
         let kind = if config.program.is_some() { TestKind::Program } else { TestKind::Rust };
         let directory = directory.join(directory_name(&config.name));
-        Self { name: config.name.clone(), kind, directory, ..Self::default() }
+        Self { name: config.name.clone(), kind, require: config.require, directory, ..Self::default() }
     }
 
     /// The verdict; none if there is none. A test that crashed after some check is not verified.
     pub fn verdict(&self) -> Option<Verdict> {
         let verdict = self.run.as_ref()?.verdict;
         (verdict == Verdict::Finding || self.trouble.is_none()).then_some(verdict)
+    }
+
+    /// Why it counts as failed although nothing was found and nothing is wrong with it.
+    pub fn unmet(&self) -> Option<String> {
+        match (&self.run, self.require) {
+            _ if self.trouble.is_some() => None,
+            (Some(run), require) => run.unmet.clone().or_else(|| Require::unmet(require, run)),
+            (None, Some(require)) => Some(format!("`{require}` was required, but the test is {}", self.state())),
+            (None, None) => None,
+        }
     }
 
     /// The share of its schedules that is explored, if that can be told.

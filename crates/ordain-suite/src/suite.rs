@@ -7,7 +7,7 @@ use crate::conduct::{self, Prepared};
 use crate::config::{Config, ConfigError, TestConfig};
 use crate::program;
 use crate::record;
-use crate::result::{Row, SuiteResult};
+use crate::result::{Row, SuiteResult, TestKind};
 use ordain_report::{checkpoint, fingerprint};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -138,7 +138,13 @@ impl Suite {
             let row = match known.filter(|row| fingerprint.is_some() && row.fingerprint == fingerprint) {
                 Some(row) => {
                     prepared = Prepared::Done;
-                    row.clone()
+                    let mut row = row.clone();
+                    // The file may say something else now.
+                    row.require = config.require;
+                    if let Some(run) = row.run.as_mut().filter(|_| row.kind == TestKind::Program) {
+                        run.unmet = None;
+                    }
+                    row
                 }
                 None => Row { fingerprint, ..Row::new(config, &self.directory) },
             };
@@ -163,8 +169,8 @@ fn fingerprint(config: &TestConfig, base: &Path, found: Option<&Found>) -> Optio
         Some(found) => (fingerprint::of_file(&found.binary).ok()?, Vec::new()),
         None => program::files(config, base).ok().map(|(binary, input)| (binary.fingerprint, input))?,
     };
-    // How much it counts changes nothing of what it is.
-    let config = TestConfig { weight: 1.0, ..config.clone() };
+    // How much it counts, and what is expected, changes nothing of what it is.
+    let config = TestConfig { weight: 1.0, require: None, ..config.clone() };
     let version = env!("CARGO_PKG_VERSION");
     Some(fingerprint::of(format!("{version} {binary:032x} {:032x} {config:?}", fingerprint::of(&input)).as_bytes()))
 }

@@ -58,11 +58,19 @@ pub enum Unmodelled {
     Sockets,
     /// The kernel's files are asked for state of the process that other threads may change.
     ProcessFiles,
+    /// Threads may be cancelled in what the C library does by itself.
+    InnerPoints,
+    /// Poll sets keep interests in descriptors whose numbers were closed.
+    Interests,
+    /// A mutex that is not recoverable is tried.
+    Unrecoverable,
+    /// A timer with an interval rings early more often than is explored.
+    Ticks,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 26] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -85,6 +93,10 @@ impl Unmodelled {
         Self::CancelledAtEnd,
         Self::Sockets,
         Self::ProcessFiles,
+        Self::InnerPoints,
+        Self::Interests,
+        Self::Unrecoverable,
+        Self::Ticks,
     ];
 
     /// Its bit.
@@ -133,6 +145,18 @@ impl Unmodelled {
             }
             Self::ProcessFiles => {
                 "look below /proc or /dev at state of the process that others may change (status, fdinfo, lists of descriptors or threads)"
+            }
+            Self::InnerPoints => {
+                "may be cancelled inside calls of stdio, or of others that the C library makes points of cancellation by what they call"
+            }
+            Self::Interests => {
+                "have a poll set (epoll) with a descriptor that was closed while something keeps it open: a copy of it, another process, a call"
+            }
+            Self::Unrecoverable => {
+                "try to lock (pthread_mutex_trylock) a robust mutex that is not recoverable, which the C library leaves locked for ever"
+            }
+            Self::Ticks => {
+                "have a timer with an interval (setitimer, ualarm), which may ring before each of their steps, more often than is explored"
             }
             Self::Atomics => "use atomic instructions on the same memory",
             Self::Unwatched => {

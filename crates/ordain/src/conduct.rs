@@ -1,8 +1,11 @@
 //! Being conducted: in a suite, a check goes on only while it is its turn.
 
+use crate::check::Check;
+use ordain_check::{CheckpointFile, Observer, Progress};
 use ordain_explore::estimate::Estimate as Total;
 use ordain_explore::frontier::{Done, Rule, Task};
 use ordain_model::Named;
+use ordain_report::checkpoint::FILE;
 use ordain_report::conduct::{
     DIRECTORY, Found, Order, RESUME, SOCKET, TEST, Told, VERSION, meaning, part, receive, send,
 };
@@ -10,6 +13,7 @@ use ordain_report::{Estimate, Run};
 use std::io::BufReader;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Whoever says when to go on.
@@ -40,20 +44,62 @@ pub(crate) fn is_conducted() -> bool {
     std::env::var_os(SOCKET).is_some()
 }
 
-/// How what is left of checks is to be kept.
-pub(crate) struct Keep {
-    /// Where.
+/// Checks of this process so far: a test may make several, one after the other.
+static CHECKS: AtomicU32 = AtomicU32::new(0);
+
+/// Where and how what is left of a check is kept, for a suite that is resumed.
+pub(crate) struct KeptHere {
     pub(crate) directory: PathBuf,
-    /// What the test is made of.
-    pub(crate) test: String,
+    pub(crate) place: CheckpointFile,
     /// Whether to go on with what is kept there.
     pub(crate) resume: bool,
 }
 
-/// How what is left of the checks of this process is to be kept, if it is.
-pub(crate) fn keep() -> Option<Keep> {
-    let (directory, test) = (std::env::var_os(DIRECTORY)?, std::env::var(TEST).ok()?);
-    Some(Keep { directory: directory.into(), test, resume: std::env::var_os(RESUME).is_some() })
+impl KeptHere {
+    /// For a check that is about to begin; `None` if nobody wants it kept.
+    pub(crate) fn of(check: &Check, name: &str) -> Option<Self> {
+        let (directory, test) = (std::env::var_os(DIRECTORY)?, std::env::var(TEST).ok()?);
+        let number = CHECKS.fetch_add(1, Relaxed) + 1;
+        let identity = [
+            ("version of Ordain", env!("CARGO_PKG_VERSION").to_owned()),
+            ("test or configuration", test),
+            ("check", name.to_owned()),
+            ("strategy", check.told_strategy()),
+            ("set of options", format!("{:?}", check.options)),
+        ];
+        let identity = identity.map(|(name, value)| (name.to_owned(), value)).into();
+        let place = CheckpointFile { file: format!("{FILE}-{number}"), identity };
+        Some(Self { directory: directory.into(), place, resume: std::env::var_os(RESUME).is_some() })
+    }
+
+    /// For a check of which nothing is kept.
+    pub(crate) fn nowhere() -> CheckpointFile {
+        CheckpointFile { file: String::new(), identity: Vec::new() }
+    }
+
+    /// How many executions were made before.
+    pub(crate) fn executions(&self) -> u64 {
+        if self.resume { ordain_check::kept_executions(&self.directory, &self.place) } else { 0 }
+    }
+}
+
+impl Observer for Conductor {
+    fn progress(&mut self, progress: &Progress) {
+        self.pause(progress.summary.executions, progress.findings, progress.estimate);
+    }
+
+    fn allowance(&self, done: u64) -> (Duration, u64) {
+        let (end, executions) = self.until;
+        (end.saturating_duration_since(Instant::now()), executions.saturating_sub(done))
+    }
+
+    fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped
+    }
 }
 
 impl Conductor {
@@ -99,23 +145,13 @@ impl Conductor {
         self.tell(&told);
     }
 
-    /// How long the check has waited for its turns.
-    pub(crate) fn waited(&self) -> Duration {
-        self.waited
-    }
-
-    /// Whether the check shall end.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped
-    }
-
     /// Whether the slice is over.
-    pub(crate) fn is_over(&self, executions: u64) -> bool {
+    fn is_over(&self, executions: u64) -> bool {
         self.stopped || executions >= self.until.1 || Instant::now() >= self.until.0
     }
 
     /// If the slice is over, tells how far the check is and waits for the next; `true` if it shall end.
-    pub(crate) fn pause(&mut self, executions: u64, findings: usize, estimate: Option<Estimate>) -> bool {
+    fn pause(&mut self, executions: u64, findings: usize, estimate: Option<Estimate>) -> bool {
         if !self.stopped && self.is_over(executions) {
             self.tell(&Told::Slice { executions, findings, estimate });
             self.wait(executions);

@@ -5,14 +5,14 @@ mod store;
 
 pub(crate) use store::run_directory;
 
-use crate::check::Noticed;
 use crate::rt::{Executor, Panicked};
+use ordain_check::{Observation, Proof};
 use ordain_explore::{Target, prefix_of};
 use ordain_model::describe::{self, Words as _};
 use ordain_model::{DataRace, Divergence, End, Misuse, races};
 /// What went wrong.
 pub use ordain_report::Kind as FindingKind;
-use ordain_report::{Facts, Shrunk, Sources, Story};
+use ordain_report::{Facts, Sources, Story};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ const ARC_ADVICE: &str = "if std::sync::Arc orders them, because one of them is 
 pub(crate) const LEVEL: &str = "ordain types, sequential consistency";
 
 /// A confirmed misbehaviour with its schedule. Its `Display` is the whole story.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Finding {
     pub(crate) story: Story,
     pub(crate) message: String,
@@ -70,11 +70,6 @@ impl Finding {
     pub fn replay_value(&self) -> &str {
         &self.replay
     }
-
-    /// Whether another execution showed the same thing at the same place.
-    pub(crate) fn is_like(&self, noticed: &Noticed) -> bool {
-        self.story.kind == noticed.kind && self.place == noticed.place
-    }
 }
 
 impl fmt::Display for Finding {
@@ -87,23 +82,24 @@ impl fmt::Display for Finding {
 pub(crate) struct Context<'a> {
     pub(crate) check: &'a str,
     pub(crate) directory: Option<&'a Path>,
-    /// The number of the finding in its check; zero when a schedule is replayed and no file is to be written.
-    pub(crate) number: usize,
-    /// Steps of the execution that were preemptions.
-    pub(crate) preemptions: &'a [usize],
-    /// How its schedule was made smaller.
-    pub(crate) shrunk: Option<Shrunk>,
+    /// How it was shown.
+    pub(crate) proof: &'a Proof<'a>,
 }
 
 /// Looks at the last execution for misbehaviour.
-pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<Noticed> {
+pub(crate) fn notice(executor: &Executor, found: &mut Vec<DataRace>) -> Option<Observation> {
     let (execution, names) = (executor.execution(), Target::names(executor));
+    if matches!(execution.end, End::Interrupted) {
+        found.clear();
+        return None;
+    }
     if !execution.plain.is_empty() {
         races::find(execution, found);
     } else {
         found.clear();
     }
-    let notice = |kind, message, place: String| Some(Noticed { kind, message, place, prefix: prefix_of(execution) });
+    let notice =
+        |kind, message, place: String| Some(Observation { kind, message, place, prefix: prefix_of(execution) });
     if let End::Diverged(divergence) = &execution.end {
         let message = divergence_message(executor, divergence);
         return notice(FindingKind::Nondeterminism, message, String::new());
@@ -178,8 +174,8 @@ pub(crate) fn departure(executor: &Executor, divergence: &Divergence, found: Opt
 }
 
 /// Makes a finding of what the last execution showed, and writes its schedule file.
-pub(crate) fn describe(executor: &Executor, noticed: Noticed, context: &Context<'_>) -> Finding {
-    let Noticed { kind, message, place, prefix } = noticed;
+pub(crate) fn describe(executor: &Executor, observation: &Observation, context: &Context<'_>) -> Finding {
+    let Observation { kind, message, place, prefix } = observation.clone();
     let execution = executor.execution();
     let mut found = Vec::new();
     if kind == FindingKind::DataRace {
@@ -190,7 +186,7 @@ pub(crate) fn describe(executor: &Executor, noticed: Noticed, context: &Context<
         kind,
         message: &message,
         execution,
-        preemptions: context.preemptions,
+        preemptions: context.proof.preemptions,
         race: found.first(),
         culprit: culprit.filter(|_| kind == FindingKind::Panic),
         program: context.check,
@@ -198,13 +194,14 @@ pub(crate) fn describe(executor: &Executor, noticed: Noticed, context: &Context<
     };
     let mut sources = std::env::current_exe().map_or_else(|_| Sources::default(), |path| Sources::of_file(&path));
     let mut story = ordain_report::tell(executor, &mut sources, &facts);
-    story.shrunk = context.shrunk;
+    ordain_report::keep_sources(&mut story, &mut sources);
+    story.shrunk = context.proof.shrunk;
     let is_exclusive = |r: &&DataRace| executor.is_exclusive(&r.first) || executor.is_exclusive(&r.second);
     if kind == FindingKind::DataRace && found.first().filter(is_exclusive).is_some() && !counts_shares(execution) {
         story.details.push(ARC_ADVICE.to_owned());
     }
     let schedule = store::schedule(executor, context.check, &story, prefix.len());
-    let stored = match (context.number, context.directory) {
+    let stored = match (context.proof.number, context.directory) {
         (0, _) | (_, None) => Ok(None),
         (number, Some(directory)) => store::write(executor, &schedule, directory, context.check, number).map(Some),
     };

@@ -34,7 +34,7 @@
 //! # What it does not see
 //! Anything that is not a type of Ordain: locks, atomics and channels of std or of other crates are invisible, and one that
 //! blocks for real ends the process with a message. Timed waits may expire at any moment, however long they are
-//! ([`Check::kind_time`]). A loop that waits for something to change is explored for a few rounds and then taken to wait
+//! ([`Check::timeouts`]). A loop that waits for something to change is explored for a few rounds and then taken to wait
 //! ([`Check::spin_bound`]); the verdict says so when it happened.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -44,6 +44,7 @@ mod conduct;
 mod finding;
 pub mod hint;
 mod home;
+mod program;
 mod record;
 mod replay;
 mod report;
@@ -84,7 +85,8 @@ pub use finding::{Finding, FindingKind};
 /// ```
 ///
 pub use ordain_macros::test;
-pub use report::{Estimate, Report, Verdict};
+pub use ordain_report::Timeouts;
+pub use report::{Estimate, Report, Require, Verdict};
 
 /// Picks a number below `n`, and explores every pick: data nondeterminism.
 ///

@@ -2,23 +2,28 @@
 
 use crate::finding::{LEVEL, run_directory};
 use crate::report::Report;
-use ordain_report::{Branch, Run, Sample, store};
+use ordain_report::{Branch, Run, Sample, Sight, store};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Writes the record beside the schedules. If that fails, the schedules have failed before it, and that is told.
 pub(crate) fn keep(run: &Run, directory: &Path) {
     let _ = store::write_run(&run_directory(directory, &run.program), run);
 }
 
+/// How a check went.
+#[derive(Default)]
+pub(crate) struct Course {
+    pub(crate) exhausted: bool,
+    pub(crate) interrupted: bool,
+    pub(crate) cpu: Duration,
+    pub(crate) notes: Vec<String>,
+    pub(crate) progress: Vec<Sample>,
+    pub(crate) path: Vec<Branch>,
+}
+
 /// What a check did, as data.
-pub(crate) fn run(
-    report: &Report,
-    exhausted: bool,
-    interrupted: bool,
-    progress: Vec<Sample>,
-    path: Vec<Branch>,
-) -> Run {
+pub(crate) fn run(report: &Report, course: &Course) -> Run {
     let began = SystemTime::now().checked_sub(report.elapsed).unwrap_or(UNIX_EPOCH);
     let seconds = report.elapsed.as_secs_f64();
     Run {
@@ -28,7 +33,7 @@ pub(crate) fn run(
         began: began.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         verdict: report.verdict,
         meaning: report.to_string(),
-        notes: Vec::new(),
+        notes: course.notes.clone(),
         level: LEVEL.to_owned(),
         mode: None,
         strategy: report.strategy.clone(),
@@ -37,15 +42,16 @@ pub(crate) fn run(
         steps: report.steps,
         threads: report.threads,
         depth: report.depth,
-        exhausted,
-        interrupted,
+        exhausted: course.exhausted,
+        interrupted: course.interrupted,
+        sight: if report.blind_spot.is_some() { Sight::Part } else { Sight::Whole },
+        unmet: report.unmet(),
         estimate: report.estimate,
         wall_seconds: seconds,
-        // A check runs on one thread and never waits.
-        cpu_seconds: seconds,
+        cpu_seconds: course.cpu.as_secs_f64(),
         workers: report.crew,
-        progress,
-        path,
+        progress: course.progress.clone(),
+        path: course.path.clone(),
         findings: report.findings.iter().map(|f| f.story().clone()).collect(),
     }
 }

@@ -98,11 +98,33 @@ fn one_delay_loses_an_update() {
     assert_eq!(count_in_two_threads(false), 2);
 }
 
-#[ordain::test(spurious_wakeups, kind_time, max_steps = 1000)]
-#[should_panic(expected = "kind time")]
+#[ordain::test(spurious_wakeups, timeouts = "last", max_steps = 1000)]
+#[should_panic(expected = "timeouts: last")]
 fn flags_need_no_value() {
     ordain::thread::park();
     panic!("woken without a reason");
+}
+
+#[ordain::test(max_executions = 2, strategy = "optimal")]
+fn a_spent_budget_is_no_failure() {
+    assert_eq!(count_in_two_threads(true), 2);
+}
+
+#[ordain::test(max_executions = 1, strategy = "optimal", require = "verified")]
+#[should_panic(expected = "ordain: `verified` was required, but the verdict is `no finding`")]
+fn unless_more_is_required() {
+    assert_eq!(count_in_two_threads(true), 2);
+}
+
+#[ordain::test(max_executions = 1, strategy = "optimal", require = "share=99%")]
+#[should_panic(expected = "ordain: `share=99%` was required, but ")]
+fn or_a_share() {
+    assert_eq!(count_in_two_threads(true), 2);
+}
+
+#[ordain::test(require = "verified")]
+fn what_is_reached_passes() {
+    assert_eq!(count_in_two_threads(true), 2);
 }
 
 #[ordain::test]

@@ -155,7 +155,7 @@ fn shares_that_are_not_the_last_commute() {
             thread.join().unwrap();
         }
     });
-    // Two outcomes of each of five reads, less the one that would go in a circle.
+    // Two outcomes of each of five reads, less the one that would form a cycle.
     assert_eq!((report.verdict, report.executions), (Verdict::Verified, 31), "{report}");
 }
 

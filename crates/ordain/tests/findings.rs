@@ -109,7 +109,7 @@ fn a_deadlock_tells_who_waits_for_what_held_by_whom() {
     assert!(lines[1].starts_with(&format!("{holds}, {waits} at {}", place("waits-b"))), "{found}");
     let other = "main.1 (\"swapped\") holds main/mutex#1 and waits to lock main/mutex#0, held by main";
     assert!(lines[2].starts_with(&format!("{other} at {}", place("waits-a"))), "{found}");
-    assert_eq!(lines[3], "circle: main -> main.1 (\"swapped\") -> main", "{found}");
+    assert_eq!(lines[3], "cycle: main -> main.1 (\"swapped\") -> main", "{found}");
     assert_eq!(lines.len(), 4);
     let waiting = found.story().waiting.as_ref().unwrap();
     assert_eq!(waiting.cycle, [0, 1]);
@@ -126,7 +126,7 @@ fn a_thread_that_is_waited_for_is_named() {
     assert_eq!(lines[0], "no thread can go on");
     assert!(lines[1].starts_with(&format!("main waits for main.1 to end at {}", place("joins"))), "{found}");
     assert!(lines[2].starts_with("main.1 is parked and waits to be unparked"), "{found}");
-    assert_eq!(lines.len(), 3, "nobody waits in a circle: {found}");
+    assert_eq!(lines.len(), 3, "nobody waits in a cycle: {found}");
 }
 
 #[test]

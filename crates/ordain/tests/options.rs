@@ -302,9 +302,13 @@ fn a_verdict_says_if_a_thread_was_taken_to_wait() {
 }
 
 #[test]
-fn kind_time_is_in_the_verdict() {
-    let text = quiet().kind_time(true).run(|| ()).to_string();
-    assert!(text.contains("kind time: waits expire only when nothing else can happen"), "{text}");
+fn timeouts_are_in_the_verdict() {
+    // The second is the name that it had before.
+    for check in [quiet().timeouts(ordain::Timeouts::Last), quiet().kind_time(true)] {
+        let text = check.run(|| ()).to_string();
+        assert!(text.contains("timeouts: last, when nothing else can happen"), "{text}");
+    }
+    assert!(!quiet().run(|| ()).to_string().contains("timeouts"));
 }
 
 /// Uses at least a kilobyte of stack for each level.

@@ -113,8 +113,28 @@ fn a_schedule_file_is_written_and_replays() {
     let output = child(NAME, "replay", finding.replay_value());
     assert!(!output.status.success());
     assert!(text(&output).contains("lost two"), "{}", text(&output));
-    assert!(text(&output).contains("finding: 1 of 1 executions misbehaved"), "{}", text(&output));
+    assert!(text(&output).contains("finding: 1 of 1 execution misbehaved"), "{}", text(&output));
     assert!(text(&output).contains("[strategy: replay of "), "{}", text(&output));
+}
+
+#[test]
+fn a_check_that_passes_says_its_verdict_and_a_summary() {
+    const NAME: &str = "a_check_that_passes_says_its_verdict_and_a_summary";
+    if is_child() {
+        for (name, most) in [("first", u64::MAX), ("second", 1), ("third", u64::MAX)] {
+            let check = quiet().name(name).strategy(ordain::Strategy::Optimal).max_executions(most);
+            check.run(|| _ = ordain::choose(3)).expect_no_finding();
+        }
+        return;
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", NAME, "--nocapture", "--test-threads=1"]).env(CHILD, "tell").env_remove("ORDAIN_REPLAY");
+    let told = text(&command.output().unwrap());
+    let lines: Vec<&str> = told.lines().filter_map(|line| line.split_once("ordain: ").map(|line| line.1)).collect();
+    assert_eq!(lines.len(), 3, "{told}");
+    assert!(lines[0].starts_with("first: verified: ") && lines[0].ends_with(']'), "{told}");
+    assert!(lines[1].starts_with("second: no finding in 1 execution"), "{told}");
+    assert!(lines[2].ends_with(" (3 checks passed so far: 2 verified, 1 without a finding only)"), "{told}");
 }
 
 #[test]

@@ -6,7 +6,8 @@ mod common;
 use common::{outcomes_of, quiet};
 use ordain::sync::Mutex;
 use ordain::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use ordain::{Report, Verdict, thread};
+use ordain::sync::mpsc::channel;
+use ordain::{Report, Strategy, Verdict, thread};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ fn loops_without_a_hint_wait_whatever_they_look_with() {
         other.join().unwrap();
     });
     verify(|| {
-        let (sender, receiver) = ordain::sync::mpsc::channel();
+        let (sender, receiver) = channel();
         let other = thread::spawn(move || sender.send(1).unwrap());
         while receiver.try_recv().is_err() {}
         other.join().unwrap();
@@ -158,4 +159,155 @@ fn what_comes_behind_a_loop_is_explored_whatever_the_others_can_still_do() {
         seen
     });
     assert_eq!(seen, BTreeSet::from([0, 1]));
+}
+
+/// Must be verified in few executions, whatever the step limit is, and the verdict names what was assumed.
+fn takes_turns(most: u64, program: fn()) {
+    for steps in [1000, 1_000_000] {
+        for strategy in [Strategy::Optimal, Strategy::Source, Strategy::Dpor] {
+            let report = quiet().strategy(strategy).max_steps(steps).run(program);
+            report.expect_no_finding();
+            assert_eq!(report.verdict, Verdict::Verified, "{report}");
+            assert!(report.executions <= most, "{report}");
+            assert!(report.to_string().contains("were taken to let others go first"), "{report}");
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_sends_until_nobody_receives_ends() {
+    takes_turns(100, || {
+        let (sender, receiver) = channel();
+        let other = thread::spawn(move || drop(receiver));
+        while sender.send(1).is_ok() {}
+        other.join().unwrap();
+    });
+    takes_turns(400, || {
+        let (sender, receiver) = channel();
+        let other = thread::spawn(move || {
+            receiver.recv().unwrap();
+            receiver.recv().unwrap();
+        });
+        while sender.send(1).is_ok() {}
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn two_that_send_until_nobody_receives_end() {
+    let report = quiet().strategy(Strategy::Optimal).max_executions(2000).run(|| {
+        let (sender, receiver) = channel();
+        let sender2 = sender.clone();
+        let other = thread::spawn(move || while sender2.send(1).is_ok() {});
+        let third = thread::spawn(move || drop(receiver));
+        while sender.send(1).is_ok() {}
+        other.join().unwrap();
+        third.join().unwrap();
+    });
+    report.expect_no_finding();
+}
+
+#[test]
+fn a_loop_that_counts_until_it_is_stopped_ends() {
+    takes_turns(200, || {
+        let x = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let y = x.clone();
+        let other = thread::spawn(move || y.1.store(1, SeqCst));
+        while x.1.load(SeqCst) == 0 {
+            x.0.fetch_add(1, SeqCst);
+        }
+        other.join().unwrap();
+    });
+}
+
+/// Two keep each other busy, and a third stops them: it gets its turn.
+#[test]
+fn threads_that_see_each_other_change_something_let_a_third_go_first() {
+    for strategy in [Strategy::Optimal, Strategy::Random, Strategy::Pct, Strategy::Portfolio] {
+        let report = quiet().strategy(strategy).max_executions(20).run(|| {
+            let x = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+            let count = |x: &(AtomicUsize, AtomicUsize)| {
+                while x.1.load(SeqCst) == 0 {
+                    x.0.fetch_add(1, SeqCst);
+                }
+            };
+            let (y, z) = (x.clone(), x.clone());
+            let second = thread::spawn(move || count(&y));
+            let third = thread::spawn(move || z.1.store(1, SeqCst));
+            count(&x);
+            second.join().unwrap();
+            third.join().unwrap();
+        });
+        report.expect_no_finding();
+    }
+}
+
+/// One gives way a few times and then stops the other: both get their turns, whoever is held.
+#[test]
+fn who_gives_way_and_who_gets_something_done_go_on_by_turns() {
+    for strategy in [Strategy::Optimal, Strategy::Random, Strategy::Pct] {
+        let report = quiet().strategy(strategy).max_executions(50).run(|| {
+            let x = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+            let y = x.clone();
+            let other = thread::spawn(move || {
+                (0..10).for_each(|_| thread::yield_now());
+                y.1.store(1, SeqCst);
+            });
+            while x.1.load(SeqCst) == 0 {
+                x.0.fetch_add(1, SeqCst);
+            }
+            other.join().unwrap();
+        });
+        report.expect_no_finding();
+    }
+}
+
+/// A loop that ends by itself is explored in full, however long it is: main may see any of its values.
+#[test]
+fn a_long_loop_that_gets_something_done_is_explored_in_full() {
+    let seen = outcomes_of(quiet().strategy(Strategy::Optimal), || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let y = x.clone();
+        let other = thread::spawn(move || (1..=300).for_each(|i| y.store(i, SeqCst)));
+        let seen = x.load(SeqCst);
+        other.join().unwrap();
+        seen
+    });
+    assert_eq!(seen, (0..=300).collect());
+}
+
+#[test]
+fn a_pipeline_of_many_messages_is_one_class_and_assumes_nothing() {
+    let report = verify(|| {
+        let (sender, receiver) = channel();
+        let other = thread::spawn(move || (0..300).for_each(|i| sender.send(i).unwrap()));
+        assert_eq!(receiver.iter().sum::<i32>(), 299 * 150);
+        other.join().unwrap();
+    });
+    assert!(!report.to_string().contains("let others go first"), "{report}");
+}
+
+#[test]
+fn a_loop_that_nobody_else_could_end_reaches_the_step_limit() {
+    common::finding_of(quiet().max_steps(5000), ordain::FindingKind::StepLimit, || {
+        let (sender, receiver) = channel();
+        let other = thread::spawn(move || receiver.recv().unwrap());
+        while sender.send(1).is_ok() || sender.send(2).is_err() {}
+        other.join().unwrap();
+    });
+}
+
+/// In kind time a thread that gets something done does so before time passes.
+#[test]
+fn in_kind_time_a_long_loop_ends_before_a_sleep() {
+    let report = quiet().kind_time(true).run(|| {
+        let x = Arc::new(AtomicUsize::new(0));
+        let y = x.clone();
+        let other = thread::spawn(move || (1..=500).for_each(|i| y.store(i, SeqCst)));
+        thread::sleep(std::time::Duration::from_secs(1));
+        assert_eq!(x.load(SeqCst), 500);
+        other.join().unwrap();
+    });
+    report.expect_no_finding();
+    assert_eq!(report.verdict, Verdict::Verified, "{report}");
 }

@@ -221,6 +221,56 @@ static void mutexes(void) {
     SHOW(pthread_mutex_trylock(&robust));
 }
 
+static void *tries_one(void *mutex) {
+    SHOW(pthread_mutex_trylock(mutex));
+    SHOW(pthread_mutex_timedlock(mutex, &past));
+    return mutex;
+}
+
+static void *leaves_locked(void *mutex) { return pthread_mutex_lock(mutex), mutex; }
+
+// Robust mutexes and those whose owners inherit priorities, of all types.
+static void protocols(void) {
+    static const int types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_ADAPTIVE_NP};
+    pthread_t thread;
+    pthread_mutexattr_t attributes;
+    pthread_mutex_t mutex;
+    int ceiling = -1;
+    for (int i = 0; i < 16; i++) {
+        int inherits = i & 1, is_robust = i & 2, type = types[i >> 2], again = type == 1 || type == 2;
+        SHOW(pthread_mutexattr_init(&attributes));
+        SHOW(pthread_mutexattr_setprotocol(&attributes, inherits ? PTHREAD_PRIO_INHERIT : PTHREAD_PRIO_NONE));
+        SHOW(pthread_mutexattr_setrobust(&attributes, is_robust ? PTHREAD_MUTEX_ROBUST : PTHREAD_MUTEX_STALLED));
+        SHOW(pthread_mutexattr_settype(&attributes, type));
+        SHOW(pthread_mutex_init(&mutex, &attributes));
+        SHOW(pthread_mutex_getprioceiling(&mutex, &ceiling));
+        SHOW(pthread_mutex_setprioceiling(&mutex, 3, &ceiling));
+        SHOW(pthread_mutex_lock(&mutex));
+        if (again) SHOW(pthread_mutex_lock(&mutex));
+        SHOW(pthread_mutex_trylock(&mutex));
+        pthread_create(&thread, NULL, tries_one, &mutex);
+        pthread_join(thread, NULL);
+        for (int n = type == PTHREAD_MUTEX_RECURSIVE ? 3 : 1; n > 0; n--) SHOW(pthread_mutex_unlock(&mutex));
+        if (is_robust) {
+            pthread_create(&thread, NULL, leaves_locked, &mutex);
+            pthread_join(thread, NULL);
+            SHOW(pthread_mutex_trylock(&mutex));
+            SHOW(pthread_mutex_consistent(&mutex));
+            SHOW(pthread_mutex_unlock(&mutex));
+            pthread_create(&thread, NULL, leaves_locked, &mutex);
+            pthread_join(thread, NULL);
+            SHOW(pthread_mutex_lock(&mutex));
+            SHOW(pthread_mutex_unlock(&mutex));
+            SHOW(pthread_mutex_lock(&mutex));
+            SHOW(pthread_mutex_timedlock(&mutex, &past));
+        } else {
+            SHOW(pthread_mutex_destroy(&mutex));
+        }
+        SHOW(pthread_mutexattr_destroy(&attributes));
+    }
+    HOLDS(ceiling == -1);
+}
+
 static void conds(void) {
     pthread_t thread;
     pthread_condattr_t attributes;
@@ -383,6 +433,7 @@ static void c11(void) {
 int main(int argc, char **argv) {
     threads();
     mutexes();
+    protocols();
     conds();
     rwlocks();
     others();

@@ -54,6 +54,7 @@ static int counter[OBJECTS];
 static pthread_mutex_t guard[OBJECTS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 static int pipes[OBJECTS][2], pairs[2], events[OBJECTS], poller;
 static int queue = -1, counters = -1;
+static mqd_t posted = -1;
 static FILE *streams[OBJECTS];
 static pthread_key_t key;
 
@@ -396,6 +397,17 @@ static long w_semop(int a, int b) {
     struct sembuf op = {0, b ? 1 : -1, a ? IPC_NOWAIT : 0};
     return failed(semop(counters, &op, 1));
 }
+static long w_semopcount(int a, int b) { return failed(semctl(counters, 0, GETNCNT)); }
+static long w_mqsend(int a, int b) {
+    char c = 'A' + me;
+    return failed(mq_send(posted, &c, 1, 0));
+}
+static long w_mqreceive(int a, int b) {
+    char c = 0;
+    struct timespec past = {0, 0};
+    long n = a ? mq_timedreceive(posted, &c, 1, 0, &past) : mq_receive(posted, &c, 1, 0);
+    return one_byte(n, c);
+}
 static long w_fork(int a, int b) {
     pid_t child = fork();
     if (child < 0) return -errno;
@@ -425,7 +437,8 @@ static const struct { const char *name; long (*call)(int, int); } words[] = {
     WORD(eventadd), WORD(eventtake), WORD(epoll),
     WORD(create), WORD(unlink), WORD(rename), WORD(access), WORD(size), WORD(append), WORD(mkdir), WORD(rmdir), WORD(open),
     WORD(flock), WORD(funlock), WORD(reclock), WORD(recunlock), WORD(close),
-    WORD(msgsnd), WORD(msgrcv), WORD(semop), WORD(fork), WORD(abort), WORD(exit), WORD(leave),
+    WORD(msgsnd), WORD(msgrcv), WORD(mqsend), WORD(mqreceive), WORD(semop), WORD(semopcount), WORD(fork), WORD(abort),
+    WORD(exit), WORD(leave),
 };
 
 static void run(const char *text) {
@@ -523,7 +536,20 @@ int main(int argc, char **argv) {
     if (uses("stream") || uses("print"))
         for (int i = 0; i < OBJECTS; i++) streams[i] = fopen("/dev/null", "w");
     if (uses("key") && pthread_key_create(&key, at_end)) return 9;
-    if (uses("msg")) queue = msgget(IPC_PRIVATE, 0600);
+    if (uses("msg")) {
+        queue = msgget(IPC_PRIVATE, 0600);
+        /* There is room for one message. */
+        struct msqid_ds state;
+        msgctl(queue, IPC_STAT, &state);
+        state.msg_qbytes = 1;
+        msgctl(queue, IPC_SET, &state);
+    }
+    if (uses("mq")) {
+        const char *name = strrchr(argv[1], '/');
+        struct mq_attr attributes = {.mq_maxmsg = 1, .mq_msgsize = 1};
+        posted = mq_open(name, O_CREAT | O_RDWR, 0600, &attributes);
+        mq_unlink(name);
+    }
     if (uses("semop")) counters = semget(IPC_PRIVATE, 1, 0600);
     body(0);
     if (files) clean();

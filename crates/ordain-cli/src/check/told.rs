@@ -4,15 +4,28 @@ use crate::{look, output, replay_line};
 use ordain_explore::strategy::{Bound, Kind as Strategy};
 use ordain_native::record::{notes, verdict};
 use ordain_native::{Check, Finding, Report, Verdict};
-use ordain_report::terminal::{self, Next};
+use ordain_report::terminal::{self, Look, Next};
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// The findings, and then the verdict with all that it rests on.
-pub(super) fn human(check: &Check, report: &Report, directory: Option<&Path>) -> String {
+pub(super) fn human(
+    check: &Check,
+    report: &Report,
+    unmet: Option<&str>,
+    directory: Option<&Path>,
+    look: Look,
+) -> String {
     let mut findings = String::new();
     for finding in &report.findings {
-        let _ = writeln!(findings, "{}", story(finding, directory));
+        let _ = writeln!(findings, "{}", terminal::finding(&finding.story, look, &next(finding, directory)));
+        if finding.file.is_none() {
+            let schedule = output::printable_lines(&finding.schedule.format(&mut |_| None));
+            let _ = writeln!(
+                findings,
+                "its schedule, which `ordain replay FILE` takes when it is in a file:\n\n{schedule}"
+            );
+        }
     }
     let mut text = String::new();
     let _ = writeln!(text, "{}", verdict(report));
@@ -25,6 +38,9 @@ pub(super) fn human(check: &Check, report: &Report, directory: Option<&Path>) ->
     line(&mut text, "strategy", &strategy(check, report));
     if let Some(workers) = report.workers.filter(|w| w.fragments > 1 && w.count > 1) {
         line(&mut text, "workers", &workers.to_string());
+    }
+    if let Some(unmet) = unmet {
+        line(&mut text, "failed", unmet);
     }
     if report.resumable {
         line(&mut text, "resume", "the same command with --resume goes on from here");
@@ -94,10 +110,11 @@ fn explored(check: &Check, report: &Report) -> String {
         plural(summary.depth as u64, "step")
     );
     if check.options.kind_time {
-        text.push_str("; in kind time, where waits expire only when nothing else can happen");
+        text.push_str("; timeouts: last, when nothing else can happen");
     }
     if report.cross_checked > 0 {
-        let _ = write!(text, "; cross-checked by {} sampled executions", terminal::large(report.cross_checked));
+        let samples = if report.cross_checked == 1 { "execution" } else { "executions" };
+        let _ = write!(text, "; cross-checked by {} sampled {samples}", terminal::large(report.cross_checked));
     }
     text
 }

@@ -2,16 +2,17 @@
 
 use super::connection::{Connection, block_on, follow};
 use super::spec::{About, Record, submission};
-use crate::check::{default_directory, plural};
+use crate::check::{default_directory, outcome_of, plural};
 use crate::exports::Exports;
 use crate::options::Format;
+use crate::outcome::{Outcome, despite};
 use crate::problem::Problem;
-use crate::progress::{Live, large, time};
-use crate::{Outcome, json, look, output, replay_line};
+use crate::progress::{Live, large, plural_large, time};
+use crate::{json, look, output, replay_line};
 use ordain_cluster::{Cluster, Ending, Finding, RunId, View};
 use ordain_native::{ASSUMPTION, Check, LEVEL};
 use ordain_report::terminal::{self, Next};
-use ordain_report::{Estimate, Run, Story, Verdict, Workers, store};
+use ordain_report::{Estimate, Require, Run, Sight, Story, Verdict, Workers, store};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,6 +22,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) url: &'a str,
     pub(crate) connection: &'a Connection,
     pub(crate) quiet: bool,
+    /// What the run must reach.
+    pub(crate) require: Option<Require>,
     pub(crate) format: Format,
     pub(crate) exports: &'a Exports,
     /// Where the result goes; by default a directory named after the program.
@@ -102,7 +105,7 @@ fn progress(view: &View<'_>) -> String {
     let Some(state) = view.state else { return "waiting for the server ...".to_owned() };
     let progress = &state.progress;
     let elapsed = Duration::from_millis(progress.millis);
-    let mut text = format!("{}: {} executions", time(elapsed), large(progress.summary.executions));
+    let mut text = format!("{}: {}", time(elapsed), plural_large(progress.summary.executions, "execution"));
     if let Some(rate) = (progress.summary.executions * 1000).checked_div(progress.millis) {
         let _ = write!(text, ", {} per second", large(rate));
     }
@@ -169,8 +172,10 @@ fn tell(
         let file = store::write(&directory, &name, schedule.as_bytes());
         returned.push(Returned { story: record.story, file });
     }
-    let record = record_of(run, about, outcome, &returned);
+    let mut record = record_of(run, about, outcome, &returned);
+    record.unmet = Require::unmet(watch.require, &record);
     let kept = store::write_run(&directory, &record);
+    let machines = watch.format == Format::Json || watch.exports.use_output();
     let mut text = String::new();
     for found in &returned {
         let mut next = Next::default();
@@ -179,19 +184,19 @@ fn tell(
             Err(error) => next.trouble = Some(format!("The schedule file could not be written ({error}).")),
         }
         next.commands.push(("explain".into(), replay_line::explain(found.story.kind)));
-        let _ = writeln!(text, "{}", terminal::finding(&found.story, look::of_errors(), &next));
+        let _ = writeln!(text, "{}", terminal::finding(&found.story, look::of_result(machines), &next));
     }
     text.push_str(&output::printable_lines(&summary(&record)));
     if let Err(error) = &kept {
         let _ = writeln!(text, "  note      the record of the run could not be written ({})", output::printable(error));
     }
-    output::tell(&text);
+    let mut written = output::show_beside(machines, &text);
     if watch.format == Format::Json {
         let files = returned.iter().map(|found| found.file.clone().ok()).collect();
-        output::write_json(&json::ClusterCheck::new(run.as_str(), &record, files, &outcome.progress))?;
+        written = output::write_json(&json::ClusterCheck::new(run.as_str(), &record, files, &outcome.progress));
     }
-    let outcome = if returned.is_empty() { Outcome::Clean } else { Outcome::Finding };
-    watch.exports.write_behind(std::slice::from_ref(&record), &[], Ok(outcome))
+    let outcome = outcome_of(&record);
+    watch.exports.write_behind(std::slice::from_ref(&record), &[], despite(written, Ok(outcome)))
 }
 
 /// The run as data, as that of a check on one machine.
@@ -259,6 +264,8 @@ fn record_of(run: &RunId, about: &About, outcome: &ordain_cluster::Outcome, foun
         depth: progress.summary.depth,
         exhausted: outcome.exhausted,
         interrupted: false,
+        sight: if blind { Sight::Nothing } else { Sight::Whole },
+        unmet: None,
         estimate,
         wall_seconds: progress.millis as f64 / 1000.0,
         cpu_seconds: progress.busy_millis as f64 / 1000.0,
@@ -277,10 +284,10 @@ fn record_of(run: &RunId, about: &About, outcome: &ordain_cluster::Outcome, foun
 /// How the search was divided, in a sentence.
 fn division(run: &RunId, progress: &ordain_cluster::Progress) -> String {
     format!(
-        "a cluster explored it (run {run}): {} fragments, {:.0} % of {} slots used, {} delivered again, {} came too late, {}",
-        progress.results,
+        "a cluster explored it (run {run}): {}, {:.0} % of {} used, {} delivered again, {} came too late, {}",
+        plural_large(progress.results, "fragment"),
         100.0 * progress.utilisation(),
-        progress.slots,
+        plural_large(progress.slots, "slot"),
         progress.redeliveries,
         progress.stale,
         plural(progress.takeovers + 1, "controller")
@@ -294,9 +301,17 @@ fn summary(record: &Run) -> String {
     };
     line(
         "explored",
-        format!("{} executions; up to {} threads and {} steps", large(record.executions), record.threads, record.depth),
+        format!(
+            "{}; up to {} and {}",
+            plural_large(record.executions, "execution"),
+            plural(record.threads as u64, "thread"),
+            plural(record.depth as u64, "step")
+        ),
     );
     line("took", format!("{:.3} s, {:.3} s of the workers' time", record.wall_seconds, record.cpu_seconds));
+    if let Some(unmet) = &record.unmet {
+        line("failed", unmet.clone());
+    }
     for note in &record.notes {
         let _ = writeln!(text, "  note      {note}");
     }

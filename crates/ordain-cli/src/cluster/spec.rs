@@ -179,6 +179,7 @@ pub(crate) fn check_of(spec: &RunSpec, directory: &Path) -> Result<Check, Refusa
             spin_bound: settings.spin_bound.max(1),
             livelock_rounds: settings.livelock_rounds,
             max_steps: settings.max_steps,
+            ..Options::default()
         },
         strategy: Some(strategy(spec.rule)),
         bound: None,

@@ -4,22 +4,25 @@
 use super::Arguments;
 use super::departure::{self, Difference};
 use super::{gdb, renew, step, timeline};
-use crate::Outcome;
 use crate::check::{self, plural};
 use crate::input::read_input;
 use crate::json;
 use crate::options::{self, Format};
+use crate::outcome::{Outcome, despite};
 use crate::output::{self, printable};
 use crate::problem::Problem;
+use crate::progress::Live;
 use crate::replay_line::{self, quote};
 use crate::schedule_file::ScheduleFile;
 use ordain_model::{Options, Schedule, Site};
-use ordain_native::{Check, Finding, LEVEL, Launch, Patience, Replayed, binary, describe_input, unescape};
+use ordain_native::{Check, Finding, LEVEL, Launch, Patience, Repeated, Replayed, binary, describe_input, unescape};
 use ordain_report::terminal::Next;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// No path is longer.
@@ -28,6 +31,8 @@ const MOST_PATH: usize = 4096;
 /// What the replays showed.
 #[derive(Default)]
 struct Tally {
+    /// How often it ran, if not as often as was asked for.
+    runs: Option<u32>,
     shown: u32,
     ended_well: u32,
     departed: u32,
@@ -66,9 +71,17 @@ pub(super) fn replay(arguments: &Arguments, file: &ScheduleFile) -> Result<Outco
         (tally.difference, tally.shown_timeline) = (seen.difference, seen.shown);
         tally.count(seen.replayed);
     } else {
-        for _ in 0..arguments.times {
-            tally.count(check.replay(schedule).map_err(|problem| Problem::Native { problem })?);
-        }
+        let mut live = Live::start(arguments.quiet);
+        let times = arguments.times;
+        let again = check.replay_times(schedule, times, &mut |repeated| {
+            tally.repeat(repeated);
+            let done = tally.shown + tally.ended_well + tally.departed;
+            live.show(|| format!("{done} of {times} runs, the finding showed in {}", tally.shown));
+            if live.flag().load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        live.end();
+        again.map_err(|problem| Problem::Native { problem })?;
+        tally.runs = Some(tally.shown + tally.ended_well + tally.departed);
     }
     if let Some(time) = arguments.search.filter(|_| tally.shown == 0 || tally.difference.is_some()) {
         let followed = tally.departure.as_ref().map_or(schedule.steps.len(), |d| d.0);
@@ -76,9 +89,10 @@ pub(super) fn replay(arguments: &Arguments, file: &ScheduleFile) -> Result<Outco
         output::tell(&searching(&tally, fitting, schedule));
         return renew::search(arguments, &check, schedule, &expected, fitting, time);
     }
-    output::tell(&closing(&tally, arguments.times, schedule, &arguments.file));
+    output::tell(&closing(&tally, tally.runs.unwrap_or(arguments.times), schedule, &arguments.file));
+    let mut written = Ok(());
     if arguments.format == Format::Json && (tally.shown > 0 || tally.departed == 0) {
-        output::write_json(&json::Replay {
+        written = output::write_json(&json::Replay {
             version: json::VERSION,
             schedule: arguments.file.to_string_lossy().into_owned(),
             program: check.launch.program.to_string_lossy().into_owned(),
@@ -90,13 +104,14 @@ pub(super) fn replay(arguments: &Arguments, file: &ScheduleFile) -> Result<Outco
             departed: tally.departed,
             departure: tally.departure.as_ref().map(|d| d.1.clone()),
             finding: tally.finding.as_ref().map(json::Finding::from),
-        })?;
+        });
     }
-    match tally.departure {
+    let outcome = match tally.departure {
         _ if tally.shown > 0 => Ok(Outcome::Finding),
         None => Ok(Outcome::Clean),
         Some(last) => Err(departure(arguments, schedule, changed, last, tally.difference)),
-    }
+    };
+    despite(written, outcome)
 }
 
 /// How a program departs from its schedule: at the first step that is another one, or else where it can be followed no more.
@@ -119,6 +134,20 @@ pub(super) fn departure(
 }
 
 impl Tally {
+    fn repeat(&mut self, repeated: Repeated) {
+        match repeated {
+            Repeated::Departed(steps, departure) => {
+                self.departed += 1;
+                self.departure.get_or_insert((steps, departure));
+            }
+            Repeated::Shown(finding) => {
+                self.shown += 1;
+                self.finding = self.finding.take().or(finding.map(|finding| *finding));
+            }
+            Repeated::EndedWell => self.ended_well += 1,
+        }
+    }
+
     fn count(&mut self, replayed: Replayed) {
         match (replayed.finding, replayed.departure) {
             (_, Some(departure)) => {
@@ -275,7 +304,11 @@ impl Header<'_> {
             ..usual
         };
         let hang_time = self.number("hang-time", " ms", 1, u64::MAX)?.map(Duration::from_millis);
-        let (environment, words) = (environment?, words?);
+        let (mut environment, words) = (environment?, words?);
+        for (name, value) in &arguments.environment {
+            environment.retain(|known| known.0 != *name);
+            environment.push((name.clone(), value.clone()));
+        }
         let expected_status = self.number("status", "", 0, 255)?.unwrap_or(0);
         let binary = self.find_program(arguments.program.as_deref())?;
         Ok(Check {
@@ -329,6 +362,11 @@ impl Header<'_> {
             (Some(named), _) => read_input(named, None),
             (None, None) => Ok(Vec::new()),
             (None, Some(then)) => {
+                // What was piped into the check is beside the schedule.
+                let beside = self.path.with_file_name(check::INPUT);
+                if let Some(input) = read_input(&beside, None).ok().filter(|input| describe_input(input) == then) {
+                    return Ok(input);
+                }
                 let size = then.split(',').next().unwrap_or_default();
                 let is_size = size.strip_suffix(" bytes").is_some_and(|n| n.parse::<u64>().is_ok());
                 Err(if is_size {

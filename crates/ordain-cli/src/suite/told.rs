@@ -40,6 +40,8 @@ pub(super) fn why_unfinished(result: &SuiteResult) -> &'static str {
 }
 
 const HEAD: [&str; 8] = ["test", "kind", "verdict", "explored", "executions", "findings", "time", ""];
+/// Tests that are named where several share a note.
+const MOST_NAMES: usize = 3;
 /// Columns of numbers.
 const RIGHT: [bool; 8] = [false, false, false, true, true, true, true, false];
 
@@ -86,8 +88,9 @@ fn explored(row: &Row) -> String {
 
 /// Why the verdict is what it is, where that is not plain.
 fn reason(row: &Row) -> String {
-    let because = match (&row.trouble, &row.run) {
-        (Some(trouble), _) => trouble.message.clone(),
+    let because = match (row.trouble.as_ref().map(|trouble| trouble.message.clone()).or_else(|| row.unmet()), &row.run)
+    {
+        (Some(because), _) => because,
         (None, Some(run)) => match run.verdict {
             Verdict::Finding => kinds(run),
             Verdict::NoFinding if row.done => {
@@ -119,8 +122,13 @@ fn summary(result: &SuiteResult) -> String {
             None => states.push((state, 1)),
         }
     }
-    let states: Vec<String> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    let mut states: Vec<String> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
     let executions = result.rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.executions));
+    let unmet = result.rows.iter().filter(|row| row.unmet().is_some()).count();
+    if unmet > 0 {
+        let have = if unmet == 1 { "has" } else { "have" };
+        states.push(format!("{unmet} {have} not reached what was required"));
+    }
     format!(
         "{}: {}\n{} in {:.1} s; policy {}",
         plural(result.rows.len(), "test"),
@@ -161,14 +169,24 @@ fn troubles(text: &mut String, result: &SuiteResult) {
 
 /// What weakens verdicts. That a test was stopped is in the table.
 fn notes(text: &mut String, result: &SuiteResult) {
-    let mut begun = false;
-    for row in &result.rows {
-        let Some(run) = &row.run else { continue };
+    // Each once, with the tests that it is of.
+    let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (row, run) in result.rows.iter().filter_map(|row| Some((row, row.run.as_ref()?))) {
         for note in run.notes.iter().filter(|note| *note != "it was stopped before its end") {
-            let _ =
-                writeln!(text, "{}note     {}: {}", if begun { "" } else { "\n" }, one_line(&row.name), one_line(note));
-            begun = true;
+            match notes.iter_mut().find(|known| known.0 == note) {
+                Some((_, names)) if names.contains(&row.name.as_str()) => {}
+                Some((_, names)) => names.push(&row.name),
+                None => notes.push((note, vec![&row.name])),
+            }
         }
+    }
+    for (number, (note, names)) in notes.iter().enumerate() {
+        let names = match names.split_at(names.len().min(MOST_NAMES)) {
+            (names, []) => names.join(", "),
+            (names, more) => format!("{} and {} more", names.join(", "), more.len()),
+        };
+        let begin = if number == 0 { "\n" } else { "" };
+        let _ = writeln!(text, "{begin}note     {}: {}", one_line(&names), one_line(note));
     }
 }
 

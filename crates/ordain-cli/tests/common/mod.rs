@@ -14,7 +14,7 @@ pub(crate) fn directory() -> TempDir {
 /// The command `ordain`, run in `directory` without what the environment may say about replay and colours.
 pub(crate) fn ordain(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ordain"));
-    command.current_dir(directory).env_remove("ORDAIN_REPLAY").env("NO_COLOR", "1").env("LC_ALL", "C");
+    command.current_dir(directory).env_remove("ORDAIN_REPLAY").env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8");
     command
 }
 
@@ -51,6 +51,13 @@ pub(crate) fn stderr(command: &mut Command, status: i32) -> String {
     String::from_utf8(output.stderr).expect("output is text")
 }
 
+/// What a command that must end with `status` tells people: its result on standard output, then all else on standard error.
+pub(crate) fn people(command: &mut Command, status: i32) -> String {
+    let output = command.assert().code(status).get_output().clone();
+    String::from_utf8(output.stdout).expect("output is text")
+        + &String::from_utf8(output.stderr).expect("output is text")
+}
+
 /// The text of a test program, such as `bugs/abba.c`.
 pub(crate) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs").join(name)
@@ -80,10 +87,9 @@ pub(crate) fn twins(name: &str) -> TempDir {
     directory
 }
 
-/// Text for people, of a command that must end with `status` and write nothing to standard output; without what differs
-/// from machine to machine.
+/// Text for people, of a command that must end with `status`; without what differs from machine to machine.
 pub(crate) fn told(command: &mut Command, status: i32, directory: &Path) -> String {
-    let text = stderr(command, status);
+    let text = people(command, status);
     let root = directory.canonicalize().expect("the directory exists");
     let programs = source("").display().to_string();
     let text = text.replace(env!("CARGO_BIN_EXE_ordain"), "ordain").replace(&programs, "");

@@ -142,7 +142,7 @@ fn session(typed: &[Typed]) -> Vec<String> {
         .stdin(Stdio::null())
         .env("PATH", path)
         .env("CARGO_TARGET_DIR", directory.with_file_name("tutorial"))
-        .envs([("NO_COLOR", "1"), ("LC_ALL", "C"), ("CARGO_TERM_COLOR", "never")])
+        .envs([("NO_COLOR", "1"), ("LC_ALL", "C.UTF-8"), ("CARGO_TERM_COLOR", "never")])
         .env_remove("ORDAIN_REPLAY")
         .env_remove("RUST_BACKTRACE")
         .env_remove("COLUMNS")

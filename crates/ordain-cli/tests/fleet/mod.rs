@@ -178,7 +178,7 @@ pub fn json(output: &Output) -> Value {
 
 /// What a command has told people.
 pub fn told(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
 /// Where a command that was run in a directory has written the schedule of its first finding.

@@ -35,7 +35,7 @@ use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use count::Counter;
 use numbers::{add_logs, ln};
-use ordain_model::Execution;
+use ordain_model::{End, Execution};
 use promise::Promise;
 use sketch::Sketch;
 
@@ -182,6 +182,9 @@ impl Foresight {
             let mut strategy = kind.make_plain(self.probes, 1 + number / 4 % 3);
             let Some(mut plan) = strategy.plan() else { return };
             target.run(&mut plan);
+            if matches!(target.execution().end, End::Interrupted) {
+                return;
+            }
             self.learn(target.execution());
             if look(target).is_break() {
                 return;
@@ -202,7 +205,9 @@ impl Foresight {
         if strategy.path().is_none() {
             return Forecast::Estimate(None);
         }
-        self.learn(target.execution());
+        if !matches!(target.execution().end, End::Interrupted) {
+            self.learn(target.execution());
+        }
         let (mut learned, mut broken) = (false, false);
         let probes = if effort.is_over() { 0 } else { effort.probes };
         self.probe(target, probes, &mut |target| {

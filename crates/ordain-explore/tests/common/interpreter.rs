@@ -91,6 +91,7 @@ impl Interpreter {
             kind_time: program.options.kind_time,
             livelock_rounds: 4,
             spin_bound: 1,
+            free_rounds: u32::from(program.options.turns),
             ..Options::default()
         };
         let mut needed = Vec::new();
@@ -399,7 +400,10 @@ impl Interpreter {
                         I::BusyLoop(..) => local.stage % 2,
                         _ => local.stage,
                     };
-                    let site = site(stage, local.pc);
+                    let changes =
+                        matches!(op, Operation::Store { .. } | Operation::Update { .. } | Operation::Send { .. });
+                    let shared = self.program.options.turns && changes;
+                    let site = if shared { Site(2_000_000 + t as u64) } else { site(stage, local.pc) };
                     self.arbiter.announce(id, op, site);
                     return;
                 }

@@ -160,6 +160,8 @@ pub struct Program {
 pub struct Opts {
     pub spurious: bool,
     pub kind_time: bool,
+    /// What a thread stores and sends is done at one place, and it lets others go first each time.
+    pub turns: bool,
 }
 
 impl Program {

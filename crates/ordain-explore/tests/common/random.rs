@@ -387,7 +387,7 @@ fn make(mut dice: Dice) -> Program {
         mutexes: vec![kind(&mut dice), kind(&mut dice)],
         prefers_writers: dice.chance(50),
         tickets: dice.chance(50),
-        options: Opts { spurious: dice.chance(10), kind_time: dice.chance(10) },
+        options: Opts { spurious: dice.chance(10), kind_time: dice.chance(10), turns: dice.chance(15) },
     }
 }
 

@@ -9,6 +9,7 @@ use crate::execution::End;
 use crate::idle::Version;
 use crate::names::ThreadId;
 use crate::state::Hold;
+use crate::turns::Unseen;
 use alloc::vec::Vec;
 
 /// A state of an execution.
@@ -23,11 +24,14 @@ pub struct Mark {
     /// How many threads were expected to take signals.
     expected: usize,
     spin_held: bool,
+    idled: bool,
+    took_turns: bool,
     left_unseen: bool,
     spawned_by: Vec<u32>,
     words: Vec<u64>,
     params: Vec<u64>,
     versions: Vec<Version>,
+    unseen: Vec<Unseen>,
     times: Vec<(u64, u64)>,
     time_used: bool,
     progress: usize,
@@ -51,8 +55,9 @@ impl Mark {
 impl Thread {
     /// Becomes equal to another one, in the memory that it has.
     fn copy_from(&mut self, other: &Self) {
-        let Self { pending, idle, children, objects, time, patience, joined } = other;
+        let Self { pending, idle, turns, children, objects, time, patience, joined } = other;
         self.idle.copy_from(idle);
+        self.turns.copy_from(turns);
         (self.pending, self.children, self.objects) = (*pending, *children, *objects);
         (self.time, self.patience, self.joined) = (*time, *patience, *joined);
     }
@@ -70,10 +75,12 @@ impl Arbiter {
         mark.lists = execution.state.fixed.lists.len();
         mark.expected = execution.state.fixed.threads.len();
         (mark.spin_held, mark.left_unseen) = (execution.spin_held, execution.left_unseen);
+        (mark.idled, mark.took_turns) = (execution.idled, execution.took_turns);
         mark.spawned_by.clone_from(&execution.spawned_by);
         mark.words.clone_from(&execution.state.words);
         mark.params.clone_from(&execution.state.fixed.params);
         mark.versions.clone_from(&self.versions);
+        mark.unseen.clone_from(&self.unseen);
         mark.times.clone_from(&self.times);
         mark.time_used = self.time_used;
         mark.progress = self.progress;
@@ -111,6 +118,7 @@ impl Arbiter {
         execution.end = End::Running;
         (execution.learned, execution.lost) = (false, false);
         (execution.spin_held, execution.left_unseen) = (mark.spin_held, mark.left_unseen);
+        (execution.idled, execution.took_turns) = (mark.idled, mark.took_turns);
         execution.spawned_by.clone_from(&mark.spawned_by);
         execution.state.fixed.lists.truncate(mark.lists);
         execution.state.fixed.threads.truncate(mark.expected);
@@ -119,6 +127,7 @@ impl Arbiter {
         execution.state.words[..objects].copy_from_slice(&mark.words);
         execution.state.fixed.params[..objects].copy_from_slice(&mark.params);
         self.versions[..objects].copy_from_slice(&mark.versions);
+        self.unseen[..objects].copy_from_slice(&mark.unseen);
         self.times[..objects].copy_from_slice(&mark.times);
         (self.time_used, self.progress) = (mark.time_used, mark.progress);
         for (parts, count) in execution.state.fixed.parts.iter_mut().zip(&mark.parts) {

@@ -1,6 +1,7 @@
 //! One program or library file: where it is mapped, its unwind tables, its symbols and its DWARF.
 
 use super::Location;
+use super::locals::Declared;
 use super::maps::{Mapping, Memory};
 use super::variables::Variables;
 use addr2line::Context;
@@ -133,8 +134,7 @@ impl Image {
     pub(super) fn variable_at(&self, offset: u64) -> Option<String> {
         let names = self.names();
         let symbol = containing(&names.objects, offset);
-        let variables = names.debug.as_ref().map(|debug| debug.variables.get_or_init(|| Variables::read(&debug.dwarf)));
-        if let Some((variable, path)) = variables.and_then(|variables| variables.find(offset)) {
+        if let Some((variable, path)) = self.variables().and_then(|variables| variables.find(offset)) {
             // The symbol knows namespaces, the variable knows what the compiler renamed: `count` is `count.0` there.
             let same = symbol.filter(|symbol| symbol.address == variable.address);
             let full = same.filter(|symbol| symbol.name.split('.').next() != Some(&variable.name));
@@ -147,6 +147,23 @@ impl Image {
             let _ = write!(name, "+{}", offset - symbol.address);
         }
         Some(name)
+    }
+
+    /// The types and variables that the DWARF describes.
+    pub(super) fn variables(&self) -> Option<&Variables> {
+        self.names().debug.as_ref().map(|debug| debug.variables.get_or_init(|| Variables::read(&debug.dwarf)))
+    }
+
+    /// The variables of the function that an instruction is in.
+    pub(super) fn locals(&self, offset: u64) -> Vec<Declared> {
+        let found = self.names().debug.as_ref().zip(self.variables()).and_then(|(debug, variables)| {
+            let unit = debug.context.find_dwarf_and_unit(offset).skip_all_loads()?;
+            let unit = variables.unit_at(unit.header.debug_info_offset()?)?;
+            // The outermost function's line: those of inlined ones do not tell what has run in this one.
+            let line = debug.locate(offset).last()?.line?;
+            Some(variables.locals(unit, offset, u64::from(line)))
+        });
+        found.unwrap_or_default()
     }
 
     /// Reads names and lines, once.

@@ -14,9 +14,9 @@ const MOST_LEVELS: usize = 32;
 /// The global variables of a file.
 pub(super) struct Variables {
     /// All of the DWARF.
-    dwarf: Arc<Dwarf<Reader>>,
+    pub(super) dwarf: Arc<Dwarf<Reader>>,
     /// Its units, by their place.
-    units: Vec<Unit<Reader>>,
+    pub(super) units: Vec<Unit<Reader>>,
     /// By address.
     variables: Vec<Variable>,
 }
@@ -34,12 +34,12 @@ pub(super) struct Variable {
 }
 
 /// Where a type is described.
-#[derive(Clone, Copy)]
-struct Type {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Type {
     /// The index of the unit.
-    unit: usize,
+    pub(super) unit: usize,
     /// The place in the unit.
-    offset: UnitOffset,
+    pub(super) offset: UnitOffset,
 }
 
 /// A part of a variable: of a struct, or of an array.
@@ -77,29 +77,50 @@ impl Variables {
         if inside >= variable.size {
             return None;
         }
+        let (mut path, rest) = match variable.kind {
+            Some(kind) => {
+                let (path, _, rest) = self.path(kind, inside);
+                (path, rest)
+            }
+            None => (String::new(), inside),
+        };
+        if rest > 0 {
+            let _ = write!(path, "+{rest}");
+        }
+        Some((variable, path))
+    }
+
+    /// How to get from a value of this type to the part that is `inside` bytes from its beginning: the type of that part, and
+    /// how far behind its beginning the byte is.
+    pub(super) fn path(&self, mut kind: Type, mut inside: u64) -> (String, Type, u64) {
         let mut path = String::new();
-        let mut at = (variable.kind, inside);
         for _ in 0..MOST_LEVELS {
-            let (Some(kind), inside) = at else { break };
             match self.part(kind, inside) {
-                Some(Part::Member(name, kind, rest)) => {
+                Some(Part::Member(name, part, rest)) => {
                     let _ = write!(path, ".{name}");
-                    at = (Some(kind), rest);
+                    (kind, inside) = (part, rest);
                 }
-                Some(Part::Base(kind, rest)) => at = (Some(kind), rest),
-                Some(Part::Element(indices, kind, rest)) => {
+                Some(Part::Base(part, rest)) => (kind, inside) = (part, rest),
+                Some(Part::Element(indices, part, rest)) => {
                     for index in indices {
                         let _ = write!(path, "[{index}]");
                     }
-                    at = (Some(kind), rest);
+                    (kind, inside) = (part, rest);
                 }
                 None => break,
             }
         }
-        if at.1 > 0 {
-            let _ = write!(path, "+{}", at.1);
-        }
-        Some((variable, path))
+        (path, kind, inside)
+    }
+
+    /// The index of the unit that begins at a place.
+    pub(super) fn unit_at(&self, place: gimli::DebugInfoOffset) -> Option<usize> {
+        self.units.iter().position(|unit| unit.header.debug_info_offset() == Some(place))
+    }
+
+    /// How many bytes a value of this type has.
+    pub(super) fn size_of(&self, kind: Type) -> Option<u64> {
+        self.size(kind, 0)
     }
 
     /// The variables of one unit, also those inside functions.
@@ -244,7 +265,7 @@ impl Variables {
     }
 
     /// The type behind names and qualifiers.
-    fn plain(&self, mut kind: Type) -> Option<Type> {
+    pub(super) fn plain(&self, mut kind: Type) -> Option<Type> {
         for _ in 0..MOST_LEVELS {
             match self.units[kind.unit].entry(kind.offset).ok()?.tag() {
                 gimli::DW_TAG_typedef
@@ -259,17 +280,17 @@ impl Variables {
     }
 
     /// The type that a type is made of.
-    fn target(&self, kind: Type) -> Option<Type> {
+    pub(super) fn target(&self, kind: Type) -> Option<Type> {
         self.refer(kind.unit, self.attribute(kind, gimli::DW_AT_type)?)
     }
 
     /// An attribute of an entry.
-    fn attribute(&self, at: Type, name: gimli::DwAt) -> Option<AttributeValue<Reader>> {
+    pub(super) fn attribute(&self, at: Type, name: gimli::DwAt) -> Option<AttributeValue<Reader>> {
         self.units[at.unit].entry(at.offset).ok()?.attr_value(name)
     }
 
     /// Where a reference leads to, from a unit.
-    fn refer(&self, unit: usize, reference: AttributeValue<Reader>) -> Option<Type> {
+    pub(super) fn refer(&self, unit: usize, reference: AttributeValue<Reader>) -> Option<Type> {
         match reference {
             AttributeValue::UnitRef(offset) => Some(Type { unit, offset }),
             AttributeValue::DebugInfoRef(place) => {
@@ -283,7 +304,7 @@ impl Variables {
     }
 
     /// The text of an attribute.
-    fn string(&self, unit: usize, value: AttributeValue<Reader>) -> Option<String> {
+    pub(super) fn string(&self, unit: usize, value: AttributeValue<Reader>) -> Option<String> {
         let text = self.dwarf.attr_string(&self.units[unit], value).ok()?;
         Some(gimli::Reader::to_string_lossy(&text).ok()?.into_owned())
     }

@@ -4,16 +4,18 @@
 //! are new are made, steps that are gone are left out. If that does not show anything, random walks from the same place and
 //! from earlier ones are tried, and at last the whole search.
 
-use super::run::Run;
-use super::{Check, Problem, Report};
-use crate::finding::{self, NativeWords};
-use crate::observe::Observer;
+use super::{Check, Problem, Report, verdict};
+use crate::finding::NativeWords;
+use crate::program::Program;
 use crate::session::Session;
+use crate::target::Native;
+use ordain_check::{Campaign, Observer};
 use ordain_explore::strategy::Walk;
-use ordain_explore::{Lowest, Pick, Plan, Planned, Policy, Summary, Target as _};
+use ordain_explore::{Lowest, Pick, Planned, Policy, Target as _};
 use ordain_model::describe::{self, Place, Words};
 use ordain_model::{Arbiter, Names, ObjectId, Schedule, Site, Transition};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Random walks from each place, at most.
@@ -42,29 +44,32 @@ impl Check {
         told: &[String],
         observer: &mut dyn Observer,
     ) -> Result<Renewed, Problem> {
-        let mut run = Run::new(self, observer)?;
-        let names = self.object_names(schedule, &mut run)?;
-        run.native.prepare_for(schedule);
-        let transitions = schedule.transitions(run.native.names_mut());
+        let settings = self.settings();
+        let program = Program::new(&Arc::new(self.clone()), self.mode)?;
+        let mut run = Campaign::new(&settings, program, self.checkpoint(), observer)?;
+        let names = self.object_names(schedule, &mut run.explorer().native)?;
+        let native = &mut run.explorer().native;
+        native.prepare_for(schedule);
+        let transitions = schedule.transitions(native.names_mut());
         let old: Vec<Planned> = transitions.into_iter().map(|transition| Planned { transition, op: None }).collect();
         let fitting = fitting.min(old.len());
         let rest = old[fitting..].iter().enumerate().map(|(i, p)| (p.transition, told.get(fitting + i).cloned()));
         let mut loose = Loose { rest: rest.collect(), at: 0, new: 0, names: &names };
         if run.try_plan(&old[..fitting], &mut loose)? {
-            return Ok(Renewed { report: run.report(done(1), None, None)?, kept: fitting, followed: true });
+            return Ok(Renewed { report: verdict::report(run.end_after(1)?), kept: fitting, followed: true });
         }
         let started = Instant::now();
         let (mut from, mut executions) = (fitting, 1);
         loop {
             for stream in 0..WALKS {
                 executions += 1;
-                let late = self.max_time.is_some_and(|limit| started.elapsed() > limit / 4) || run.native.is_over();
-                if late || run.observer.is_stopped() {
+                let late = self.max_time.is_some_and(|limit| started.elapsed() > limit / 4);
+                if late || run.is_over() {
                     break;
                 }
                 if run.try_plan(&old[..from], &mut Walk::new(self.seed, stream))? {
                     return Ok(Renewed {
-                        report: run.report(done(executions), None, None)?,
+                        report: verdict::report(run.end_after(executions)?),
                         kept: from,
                         followed: false,
                     });
@@ -75,45 +80,21 @@ impl Check {
             }
             from /= 2;
         }
-        Ok(Renewed { report: run.finish()?, kept: 0, followed: false })
+        Ok(Renewed { report: verdict::report(run.run()?), kept: 0, followed: false })
     }
 
     /// How objects are called in the program as it is now, as schedule files call them.
-    fn object_names(&self, schedule: &Schedule, run: &mut Run<'_>) -> Result<HashMap<ObjectId, String>, Problem> {
+    fn object_names(&self, schedule: &Schedule, program: &mut Native) -> Result<HashMap<ObjectId, String>, Problem> {
         let mut session = Session::start(self, schedule)?;
         while !session.is_over() {
             session.step()?;
         }
         let native = session.native();
-        run.native.learn_names(native);
+        program.learn_names(native);
         let words = NativeWords::new(native);
         let objects = (0..native.names().object_count() as u32).map(ObjectId);
         let named = objects.filter_map(|object| Some((object, words.variable(object)?)));
         Ok(named.collect())
-    }
-}
-
-fn done(executions: u64) -> Summary {
-    Summary { executions, ..Summary::default() }
-}
-
-impl Run<'_> {
-    /// Runs a plan; `true` if it shows a finding, which is then confirmed and kept.
-    fn try_plan(&mut self, prefix: &[Planned], policy: &mut dyn Policy) -> Result<bool, Problem> {
-        self.native.run(&mut Plan::follow(prefix, policy));
-        if self.native.is_over() {
-            return Ok(false);
-        }
-        if let Some(failure) = self.native.failure() {
-            return Err(failure.clone().into());
-        }
-        match finding::notice(&self.native, self.check.expected_status) {
-            Some(noticed) => {
-                self.keep(noticed)?;
-                Ok(true)
-            }
-            None => Ok(false),
-        }
     }
 }
 

@@ -4,18 +4,17 @@
 //! schedule of visible calls tells about: then nothing is verified. Threads are known to follow each other if one made or joined the other;
 //! an order by locks may be another one in another schedule, and does not count.
 
-use super::Problem;
-use super::crosscheck::{CrossCheck, SEED};
-use super::run::Run;
-use crate::finding::{self, NativeWords};
-use crate::target::Native;
+use crate::finding::NativeWords;
+use crate::program::Program;
+use crate::target::{Failure, Native};
 use crate::watch::Sighting;
+use ordain_check::{Explorer as _, Watched};
 use ordain_explore::strategy::Mixed;
-use ordain_explore::{Lowest, Plan, Summary, Target, prefix_of, search};
+use ordain_explore::{Lowest, Plan, Target, prefix_of, search};
 use ordain_model::describe::Words as _;
 use ordain_model::{End, Site, ThreadId};
 use ordain_report::is_own;
-use ordain_wire::{Mode, Unmodelled};
+use ordain_wire::Unmodelled;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -23,18 +22,19 @@ use std::time::{Duration, Instant};
 const SAMPLES: u64 = 4;
 /// No further sample is begun after this time.
 const TIME: Duration = Duration::from_millis(500);
+/// Why a program cannot be watched that does not do the same then.
+const DIFFERS: &str = "it does something else when it is watched";
 
-impl Run<'_> {
+impl Program {
     /// Watches some executions of a program about which everything else holds.
-    pub(super) fn watch(&mut self, total: &Summary) -> Result<CrossCheck, Problem> {
+    pub(crate) fn watch_atomics(&mut self, seed: u64, go_on: &mut dyn FnMut() -> bool) -> Result<Watched, Failure> {
         let begin = Instant::now();
-        self.native.end_process();
         let mut watched = self.native.watched()?;
         watched.run(&mut Plan::new(&[], &mut Lowest));
         if let Some(retracted) = self.look_at_watched(&mut watched)? {
             return Ok(retracted);
         }
-        let mut strategy = Mixed::new(self.check.seed ^ SEED);
+        let mut strategy = Mixed::new(seed);
         let mut drawn = 0;
         while drawn < SAMPLES && begin.elapsed() < TIME && self.native.unmodelled() == 0 {
             drawn += 1;
@@ -42,18 +42,17 @@ impl Run<'_> {
             if let Some(retracted) = self.look_at_watched(&mut watched)? {
                 return Ok(retracted);
             }
-            if self.tell_progress(total) {
-                return Ok(CrossCheck::Unfinished);
+            if !go_on() {
+                return Ok(Watched::Unfinished);
             }
         }
-        Ok(CrossCheck::Held)
+        Ok(Watched::Held)
     }
 
     /// Looks at an execution that was watched; gives what the verdict comes to if it is not told.
-    fn look_at_watched(&mut self, watched: &mut Native) -> Result<Option<CrossCheck>, Problem> {
+    fn look_at_watched(&mut self, watched: &mut Native) -> Result<Option<Watched>, Failure> {
         if watched.is_over() {
-            self.note_end();
-            return Ok(Some(CrossCheck::Unfinished));
+            return Ok(Some(Watched::Unfinished));
         }
         let Sighting { shared, trouble } = watched.sighting();
         let threads = watched.names().thread_count();
@@ -69,37 +68,37 @@ impl Run<'_> {
             ));
             return Ok(None);
         }
-        if let Some(trouble) = trouble {
-            return Ok(self.note_unwatched(trouble));
+        let why = match (trouble, watched.failure()) {
+            (Some(trouble), _) => Some(trouble),
+            (None, Some(failure)) => Some(failure.to_string()),
+            (None, None) if matches!(watched.execution().end, End::Diverged(_)) => Some(DIFFERS.into()),
+            (None, None) => None,
+        };
+        if let Some(why) = why {
+            self.note_unwatched(&why);
+            return Ok(None);
         }
-        if let Some(failure) = watched.failure() {
-            return Ok(self.note_unwatched(failure.to_string()));
-        }
-        if matches!(watched.execution().end, End::Diverged(_)) {
-            return Ok(self.note_unwatched("it does something else when it is watched".into()));
-        }
-        let Some(noticed) = finding::notice(watched, self.check.expected_status) else { return Ok(None) };
+        let Some(observation) = crate::finding::notice(watched, self.check.expected_status) else { return Ok(None) };
         // The watch must not have caused it.
         watched.end_process();
-        let mut fresh = self.native.fresh(Mode::Exec)?;
-        fresh.run(&mut Plan::follow(&prefix_of(watched.execution()), &mut Lowest));
-        let again = finding::notice(&fresh, self.check.expected_status);
-        drop(fresh);
-        if again.is_some_and(|again| again.is_like(&noticed)) {
-            self.keep(noticed)?;
-            let why = "a sampled schedule shows a finding that the search did not meet";
-            return Ok(Some(CrossCheck::Retracted(why.into())));
+        let steps = prefix_of(watched.execution());
+        let again = self.in_fresh(true, |fresh| {
+            fresh.run(&mut Plan::follow(&steps, &mut Lowest));
+            fresh.observe_again(observation.kind)
+        })?;
+        if again.is_some_and(|again| again.is_like(&observation)) {
+            return Ok(Some(Watched::Observed(observation)));
         }
-        Ok(self.note_unwatched("it does something else when it is watched".into()))
+        self.note_unwatched(DIFFERS);
+        Ok(None)
     }
 
     /// The program could not be watched as a whole.
-    fn note_unwatched(&mut self, why: String) -> Option<CrossCheck> {
+    fn note_unwatched(&mut self, why: &str) {
         self.native.note_unmodelled(Unmodelled::Unwatched.bit());
         self.atomics = Some(format!(
             "whether threads use atomic instructions on the same memory could not be seen ({why}), so nothing is verified"
         ));
-        None
     }
 }
 

@@ -251,6 +251,13 @@ def name_threads(running=None):
         thread.name = PROGRAM.names.get(shown, "(spare)")
 
 
+def is_spare(thread):
+    """Whether a kernel thread shows no thread of the program that is still there."""
+    shown = PROGRAM.shown_by(thread.ptid[1])
+    known = thread.ptid[1] in PROGRAM.storage or thread.ptid[1] == PROGRAM.carrier()
+    return known and PROGRAM.names.get(shown) not in living()
+
+
 def kernel_thread(name):
     """The kernel thread that shows a thread of the program."""
     for thread in gdb.selected_inferior().threads():
@@ -401,6 +408,45 @@ class Threads(gdb.Command):
             print(text.rstrip())
 
 
+class KernelThreads(gdb.Command):
+    """info threads [ID...]: lists the kernel threads that show a thread of the program, by the names of those.
+
+Threads that only lend their stacks, or are spare, are left out. `ordain threads` tells more."""
+
+    def __init__(self):
+        super().__init__("info threads", gdb.COMMAND_STATUS)
+
+    def invoke(self, argument, from_tty):
+        wanted = [number_of(word) for word in argument.split() if not word.startswith("-")]
+        selected, frame = gdb.selected_thread(), None
+        if selected is None:
+            print("No threads.")
+            return
+        if selected.is_valid() and selected.is_stopped():
+            frame = gdb.selected_frame()
+        hidden, rows = 0, []
+        for thread in sorted(gdb.selected_inferior().threads(), key=lambda thread: thread.num):
+            if wanted and thread.num not in wanted:
+                continue
+            if not wanted and is_spare(thread):
+                hidden += 1
+                continue
+            thread.switch()
+            place = gdb.execute("bt 1", to_string=True).splitlines()
+            place = place[0].split(None, 1)[-1] if place else "?"
+            mark = "*" if thread.num == selected.num else " "
+            rows.append((mark, thread.num, 'LWP %d "%s"' % (thread.ptid[1], thread.name), place))
+        width = max([len(row[2]) for row in rows] + [9])
+        print("  Id   %-*s  Frame" % (width, "Target Id"))
+        for mark, number, target, place in rows:
+            print("%s %-4d %-*s  %s" % (mark, number, width, target, place))
+        if hidden:
+            print("(%d spare %s not shown)" % (hidden, "thread is" if hidden == 1 else "threads are"))
+        selected.switch()
+        if frame is not None and frame.is_valid():
+            frame.select()
+
+
 class Thread(gdb.Command):
     """ordain thread NAME|NUMBER: selects a thread of the program, as `ordain threads` calls it."""
 
@@ -506,7 +552,7 @@ class Output(gdb.Command):
                 print("%s:\n%s" % (name, text.rstrip("\n")))
 
 
-for command in [Ordain, Threads, Thread, Backtrace, Step, Next, Until, Steps, Output]:
+for command in [Ordain, Threads, KernelThreads, Thread, Backtrace, Step, Next, Until, Steps, Output]:
     command()
 attach()
 tell()

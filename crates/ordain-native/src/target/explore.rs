@@ -2,10 +2,11 @@
 
 use super::{Attempt, Failure, Native};
 use crate::process::{Waited, describe};
+use ordain_check::{Allowance, Job as Search, Recognition, Turn};
 use ordain_explore::classes::Classes;
-use ordain_explore::crossing::{self, Crossing};
+use ordain_explore::crossing;
 use ordain_explore::estimate::Estimate;
-use ordain_explore::frontier::{Explored, Order};
+use ordain_explore::frontier::Order;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Summary};
 use ordain_model::{Divergence, Operation};
@@ -13,91 +14,18 @@ use ordain_wire::{Job, Lead, Mode, Recognise, Status};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// A search that a process does by itself.
-#[derive(Clone, Copy, Debug)]
-pub struct Search {
-    /// How schedules are chosen.
-    pub strategy: StrategyKind,
-    /// A bound, which decides instead.
-    pub bound: Option<Bound>,
-    /// Seed of samplers.
-    pub seed: u64,
-    /// Ordering constraints that probabilistic concurrency testing looks for.
-    pub depth: usize,
-    /// The exit status that is not worth telling.
-    pub expected_status: i32,
-    /// What is done with the classes of executions.
-    pub recognise: Recognised,
-}
-
-/// What is done with the classes of executions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recognised {
-    /// Nothing.
-    No,
-    /// They are told.
-    Noted,
-    /// Samples of all samplers, in place of the strategy, are compared with those that were written to the program.
-    Compared,
-}
-
-/// What a process has explored in a turn.
-#[derive(Clone, Debug, Default)]
-pub struct Turn {
-    /// What it did in this turn.
-    pub summary: Summary,
-    /// Processor time that it took, without what it took to start the program.
-    pub cpu: Duration,
-    /// What was covered, if nothing is left.
-    pub coverage: Option<Coverage>,
-    /// Whether everything before was explored under a wrong assumption, and is explored again.
-    pub restarted: bool,
-    /// Whether the last execution is worth a look.
-    pub telling: bool,
-    /// How it departed from its plan, if it did.
-    pub departure: Option<Divergence>,
-    /// Where the search is, if something is worth a look or an estimate was asked for.
-    pub crossings: Vec<Crossing>,
-    /// How much there is, if that was asked for and could be told.
-    pub estimate: Option<Estimate>,
-    /// What has become of the search, if that was asked for and could be told.
-    pub explored: Option<Explored>,
-    /// The fingerprints of explored classes, if that was asked for.
-    pub classes: Vec<u64>,
-    /// Whether the last execution is worth a look because nobody has explored its class.
-    pub unexplored: bool,
-}
-
-/// What a process is to do in a turn.
-#[derive(Clone, Copy, Debug)]
-pub struct Allowance {
-    /// Executions that the search has made before.
-    pub before: u64,
-    /// Most executions.
-    pub executions: u64,
-    /// Most time.
-    pub time: Duration,
-    /// Whether to estimate how much there is.
-    pub forecast: Wanted,
-    /// Whether to tell what is left.
-    pub keep: bool,
-}
-
-/// How well something is to be estimated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// Not at all.
-    No,
-    /// In passing.
-    Rough,
-    /// As well as can be.
-    Best,
-}
+/// What a process has explored in a turn, and whether the last execution is worth a look.
+pub(crate) type Explored = (Turn, bool);
 
 impl Native {
     /// Lets the process explore by itself for a turn. The last execution is known afterwards if it is worth telling. `None` if
     /// the process was lost, and with it what it had explored.
-    pub fn explore(&mut self, search: &Search, allowance: &Allowance) -> Result<Option<Turn>, Failure> {
+    pub(crate) fn explore(
+        &mut self,
+        search: &Search,
+        expected_status: i32,
+        allowance: &Allowance,
+    ) -> Result<Option<Explored>, Failure> {
         if !self.exploring {
             self.prepare_search()?;
         }
@@ -111,7 +39,7 @@ impl Native {
         if !self.exploring && !self.shared.write_known(&self.follower.known_since(0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
-        self.take_turn_with(Job::EXPLORE, search, allowance)
+        self.take_turn_with(Job::EXPLORE, search, expected_status, allowance)
     }
 
     /// Tells the process, which is about to compare samples, with which classes.
@@ -123,7 +51,7 @@ impl Native {
     }
 
     /// Searches begin with this from now on, not with nothing: the rest of one that was begun elsewhere.
-    pub fn begin_with(&mut self, rest: Option<Order>) {
+    pub(crate) fn begin_with(&mut self, rest: Option<Order>) {
         self.rest = rest;
     }
 
@@ -147,8 +75,9 @@ impl Native {
         &mut self,
         job: u32,
         search: &Search,
+        expected_status: i32,
         allowance: &Allowance,
-    ) -> Result<Option<Turn>, Failure> {
+    ) -> Result<Option<Explored>, Failure> {
         let control = self.shared.control();
         if !self.exploring {
             control.search.store(control.search.load(Relaxed).wrapping_add(1), Relaxed);
@@ -166,11 +95,11 @@ impl Native {
         };
         control.bound_kind.store(kind, Relaxed);
         control.bound.store(bound, Relaxed);
-        control.expected_status.store(search.expected_status, Relaxed);
-        let recognise = match search.recognise {
-            Recognised::No => Recognise::NO,
-            Recognised::Noted => Recognise::NOTE,
-            Recognised::Compared => Recognise::COMPARE,
+        control.expected_status.store(expected_status, Relaxed);
+        let recognise = match search.recognition {
+            Recognition::No => Recognise::NO,
+            Recognition::Noted => Recognise::NOTE,
+            Recognition::Compared => Recognise::COMPARE,
         };
         control.recognise.store(recognise, Relaxed);
         control.most.store(allowance.executions, Relaxed);
@@ -220,13 +149,13 @@ impl Native {
     }
 
     /// Forgets what the process has explored; it begins anew when it explores again.
-    pub fn restart_search(&mut self) {
+    pub(crate) fn restart_search(&mut self) {
         self.exploring = false;
         self.shared.control().job.store(Job::PLAN, Relaxed);
     }
 
     /// Ends the process that explores, and what it has explored with it.
-    pub fn stop_exploring(&mut self) {
+    pub(crate) fn stop_exploring(&mut self) {
         self.exploring = false;
         self.process = None;
         self.told = (0, 0);
@@ -242,7 +171,7 @@ impl Native {
             && known(&divergence.found)
     }
 
-    fn take_turn(&mut self) -> Option<Turn> {
+    fn take_turn(&mut self) -> Option<Explored> {
         let known = self.shared.read_known()?;
         self.follower.adopt(&known).ok()?;
         let control = self.shared.control();
@@ -271,8 +200,6 @@ impl Native {
                 3 => Some(Coverage::Samples),
                 _ => None,
             },
-            restarted: control.restarted.load(Relaxed) != 0,
-            telling: control.telling.load(Relaxed) != 0,
             departure: if control.telling.load(Relaxed) == 2 { Some(self.shared.departure()?) } else { None },
             crossings: crossing::decode(&self.shared.read_pairs()).unwrap_or_default(),
             estimate: (control.estimated.load(Relaxed) != 0)
@@ -282,11 +209,13 @@ impl Native {
                 })
                 // The program could have written there.
                 .filter(|e| e.low <= e.ln && e.ln <= e.high && e.low >= 0.0 && e.high.is_finite()),
+            ..Turn::default()
         };
         if turn.departure.as_ref().is_some_and(|d| !self.is_known(d)) {
             return None;
         }
-        if turn.telling {
+        let telling = control.telling.load(Relaxed) != 0;
+        if telling {
             self.follower.begin();
             self.read = 0;
             self.feed(&mut Lead::Events).ok()?;
@@ -294,6 +223,6 @@ impl Native {
                 return None;
             }
         }
-        Some(turn)
+        Some((turn, telling))
     }
 }

@@ -1,30 +1,24 @@
 //! Fragments of a divided search, explored by a process.
 
-use super::explore::{Allowance, Search, Turn};
+use super::explore::Explored;
 use super::{Failure, Native};
+use ordain_check::{Allowance, Job as Search, Turn};
 use ordain_explore::frontier::{Done, Order};
 use ordain_wire::{Follower, Job, Known};
-
-/// What a process has done with a fragment.
-pub struct FragmentTurn {
-    /// The result for the controller; `None` if the program departed from its plan.
-    pub done: Option<Done>,
-    /// The turn in which it did so.
-    pub turn: Turn,
-}
 
 impl Native {
     /// Lets the process explore a fragment. The last execution is known afterwards if it is worth telling. `None` if the process was
     /// lost, and with it what it had explored.
-    pub fn explore_fragment(
+    pub(crate) fn explore_fragment(
         &mut self,
         search: &Search,
+        expected_status: i32,
         order: &Order,
         allowance: &Allowance,
-    ) -> Result<Option<FragmentTurn>, Failure> {
+    ) -> Result<Option<Explored>, Failure> {
         let task = &order.task;
         if let Some(done) = task.outdated(self.loops()) {
-            return Ok(Some(FragmentTurn { done: Some(done), turn: Turn::default() }));
+            return Ok(Some((Turn { done: Some(done), ..Turn::default() }, false)));
         }
         self.take_over(order)?;
         if !self.has_process()? {
@@ -40,22 +34,23 @@ impl Native {
         if !self.shared.write_fragment(&task.fragment) {
             return Err(Failure::Refused("what is left to explore is too much to be told".into()));
         }
-        let Some(turn) = self.take_turn_with(Job::FRAGMENT, search, allowance)? else { return Ok(None) };
+        let turn = self.take_turn_with(Job::FRAGMENT, search, expected_status, allowance)?;
+        let Some((mut turn, telling)) = turn else { return Ok(None) };
         self.told = self.follower.extent();
         if turn.departure.is_some() {
-            return Ok(Some(FragmentTurn { done: None, turn }));
+            return Ok(Some((turn, telling)));
         }
         let Some(explored) = self.shared.read_explored() else {
             self.stop_exploring();
             return Ok(None);
         };
         let births = self.follower.arbiter.names().births(task.names).collect();
-        let done = Done { lease: task.lease, explored, names: task.names, births, summary: turn.summary };
-        Ok(Some(FragmentTurn { done: Some(done), turn }))
+        turn.done = Some(Done { lease: task.lease, explored, names: task.names, births, summary: turn.summary });
+        Ok(Some((turn, telling)))
     }
 
     /// Takes over the names that the controller has, and what it knows of loops.
-    pub(super) fn take_over(&mut self, order: &Order) -> Result<(), Failure> {
+    pub(crate) fn take_over(&mut self, order: &Order) -> Result<(), Failure> {
         if !self.follower.arbiter.names_mut().agree(&order.births) {
             // Numbers mean something else in this process: it must begin anew.
             self.stop_exploring();

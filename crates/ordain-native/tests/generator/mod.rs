@@ -92,7 +92,8 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ),
     ("filelock", &["open.0 flock.{2}", "open.0 reclock.{2}", "funlock", "recunlock", "close", "tick.{1}"]),
     ("queue", &["msgsnd", "msgsnd", "msgrcv.{2}"]),
-    ("semop", &["semop.{2}.0", "semop.0.1"]),
+    ("posted", &["mqsend", "mqreceive.{2}"]),
+    ("semop", &["semop.{2}.0", "semop.0.1", "semopcount"]),
     ("fork", &["fork.{2}", "lock.0 unlock.0", "tick.{1}"]),
     ("end", &["abort", "exit", "leave", "tick.{1}"]),
 ];

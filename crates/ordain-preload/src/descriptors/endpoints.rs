@@ -1,8 +1,8 @@
 //! Making, copying and closing descriptors.
 
 use super::{
-    ALL, Entry, HUP, Kind, OUT, WIDTH, addresses, change, create_group, descriptors, entry, fail, insert, object_of,
-    pins, polling, refresh, remove, settle, transfer,
+    ALL, Entry, HUP, Kind, OUT, WIDTH, addresses, change, create_group, descriptors, entry, fail, insert, interests,
+    object_of, pins, polling, refresh, remove, settle, transfer,
 };
 use crate::context::interpose;
 use crate::engine::engine;
@@ -122,7 +122,11 @@ fn leave(fd: c_int, source: Option<c_int>) -> Option<Leaving> {
 
 /// Ends closing it.
 fn left(fd: c_int, leaving: Option<Leaving>) {
+    let holders = interests::holders(fd);
     remove(fd);
+    if !holders.is_empty() {
+        interests::note_kept(fd, &holders);
+    }
     files::closed(fd);
     let Some(Leaving { entry, group }) = leaving else { return };
     let gone = descriptors().groups[group].ends.get(entry.end).is_none_or(|fds| fds.is_empty());

@@ -11,6 +11,7 @@ mod endpoints;
 mod fifo;
 mod files;
 mod identity;
+mod interests;
 mod outside;
 mod pins;
 mod polling;

@@ -22,7 +22,7 @@ pub(super) struct Pin {
     /// The number that the program knows, and the one by which the open file is reached.
     fd: c_int,
     at: c_int,
-    entry: Entry,
+    pub(super) entry: Entry,
 }
 
 fn matter() -> bool {

@@ -72,6 +72,11 @@ impl Epoll {
         self.object
     }
 
+    /// Whether it has an interest in a number.
+    pub(super) fn has(&self, fd: c_int) -> bool {
+        self.interests.iter().any(|i| i.fd == fd)
+    }
+
     /// Forgets a descriptor that was closed.
     pub(super) fn forget(&mut self, fd: c_int) {
         self.interests.retain(|i| i.fd != fd);

@@ -511,7 +511,7 @@ pub(super) struct Flying {
     identity: Option<addresses::Identity>,
     /// Whether it is for reading, for writing or for both.
     mode: isize,
-    entry: Entry,
+    pub(super) entry: Entry,
 }
 
 /// What the kernel tells a descriptor from others by.

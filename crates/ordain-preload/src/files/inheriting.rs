@@ -6,7 +6,7 @@
 //!
 //! From then on the kernel alone knows what becomes of pipes and sockets that a child has too. What threads still do to one of them is in order.
 
-use super::{Touched, messages, object, order};
+use super::{Touched, object, order};
 use crate::descriptors;
 use crate::engine::engine;
 use crate::lessons::Lesson;
@@ -56,7 +56,6 @@ pub fn order_child(mut locks: impl FnMut() -> Vec<ObjectId>) {
         touched.add(children(), Member::WRITE);
         descriptors::all_objects().for_each(|object| touched.add(object, Member::READ));
         signals::actions().into_iter().for_each(|object| touched.add(object, Member::READ));
-        messages::all_objects().for_each(|object| touched.add(object, Member::READ));
         locks().into_iter().for_each(|lock| touched.add(lock, Member::READ));
     });
 }

@@ -256,12 +256,12 @@ pub(super) unsafe fn lock_part(fd: c_int, command: c_int, lock: *mut flock) -> O
     begin(fd, object);
     let asks = matches!(command, F_OFD_GETLK | F_GETLK);
     let holder = part_holder(fd, command, file);
-    numbers::order_use_with(fd, |touched| {
-        touched.looks = asks;
-        touched.add(object, if asks { Member::READ } else { Member::WRITE });
-        touched.add(holder, if asks { Member::READ } else { Member::WRITE });
-    });
     loop {
+        numbers::order_use_with(fd, |touched| {
+            touched.looks = asks;
+            touched.add(object, if asks { Member::READ } else { Member::WRITE });
+            touched.add(holder, if asks { Member::READ } else { Member::WRITE });
+        });
         // SAFETY: what the program asks for.
         let result = unsafe { call!(sys::SYS_fcntl, fd, tries, lock) };
         if asks {

@@ -1,7 +1,8 @@
 //! Queues and semaphores of the kernel that threads of one process may share: those of System V, and queues of POSIX.
 //!
 //! A call that would wait is made so that it does not; if there is nothing, its thread waits until something has been done to the queue or
-//! the semaphores, and tries again. The word of such an object has one bit for that, which moves with each change.
+//! the semaphores, and tries again. The word of such an object has one bit for that, which moves with each change. Trying again is a step of
+//! its own, on all that the call touches; so is beginning anew behind a handler, since nobody serves a thread that runs one.
 //!
 //! Semaphores and messages of System V are handed over: whoever changes them serves those that wait already, in their order, and nobody comes
 //! between. So their calls are made by the thread that serves them; a bit above those of the changes tells the thread that waits. When the
@@ -65,12 +66,6 @@ pub(super) fn waited(key: u64) -> ObjectId {
 /// The object of all names and numbers of queues, sets and segments.
 pub(super) fn all_names() -> ObjectId {
     object(NAMES, || 0)
-}
-
-/// The objects of all queues and sets that are known.
-pub(super) fn all_objects() -> impl Iterator<Item = ObjectId> {
-    let known = files().met.values();
-    known.filter_map(|key| files().objects.get(key).copied())
 }
 
 /// Orders a call with all others on the same object.
@@ -186,8 +181,10 @@ impl Call {
 impl Waiter {
     /// Whether it still waits: it may have been left by a handler, or its thread may have ended.
     fn waits(&self) -> bool {
-        self.result.is_none()
-            && matches!(engine().arbiter.pending(self.thread), Some((Operation::Await { object, .. }, _)) if object == self.object)
+        let pending = engine().arbiter.pending(self.thread);
+        let awaits =
+            |op| matches!(op, Operation::Await { object, mask, .. } if object == self.object && mask & self.mask != 0);
+        self.result.is_none() && pending.is_some_and(|(op, _)| awaits(op))
     }
 
     /// The call has come to this.
@@ -240,18 +237,20 @@ fn free_mask(object: ObjectId) -> u64 {
     if used == u64::MAX { VERSION } else { 1 << used.trailing_ones() }
 }
 
-/// The running thread begins to wait for what a call wants.
-fn begin_waiting(object: ObjectId, call: Call) {
+/// The running thread begins to wait for what a call wants; gives the mask of the [`Waiter`].
+fn begin_waiting(object: ObjectId, call: Call) -> u64 {
     let thread = engine().me();
-    files().waiting.retain(|w| w.thread != thread);
+    // A call that was served before the handler ran that makes this one still has its result to get.
+    files().waiting.retain(|w| w.thread != thread || w.result.is_some());
     let mask = if call.is_handed_over() { free_mask(object) } else { VERSION };
     files().waiting.push(Waiter { object, thread, call, mask, result: None });
+    mask
 }
 
 /// The running thread does not wait any more; gives what its call has come to, if that is known.
-fn end_waiting(object: ObjectId) -> Option<isize> {
+fn end_waiting(object: ObjectId, mask: u64) -> Option<isize> {
     let thread = engine().me();
-    let at = files().waiting.iter().position(|w| w.thread == thread && w.object == object)?;
+    let at = files().waiting.iter().rposition(|w| (w.thread, w.object, w.mask) == (thread, object, mask))?;
     let waiter = files().waiting.remove(at);
     if waiter.mask & VERSION == 0 {
         let word = engine().arbiter.value(object);
@@ -262,8 +261,8 @@ fn end_waiting(object: ObjectId) -> Option<isize> {
 
 /// Makes a call of System V, and waits if it would.
 fn make(object: ObjectId, call: Call, Waiting { waits, limit, restarts }: Waiting) -> isize {
-    order(object);
     loop {
+        order(object);
         // SAFETY: what the program asks for.
         let result = unsafe { call.make() };
         if result != call.nothing() || !waits {
@@ -272,11 +271,10 @@ fn make(object: ObjectId, call: Call, Waiting { waits, limit, restarts }: Waitin
             }
             return result;
         }
-        begin_waiting(object, call);
-        let mask = files().waiting.last().map_or(VERSION, |w| w.mask);
-        let mask = if mask & VERSION != 0 { VERSION & !engine().arbiter.value(object) } else { mask };
-        let waited = await_bits(object, mask, limit, restarts);
-        if let Some(result) = end_waiting(object) {
+        let mask = begin_waiting(object, call);
+        // Of the versions, all but the present one.
+        let waited = await_bits(object, mask & !(engine().arbiter.value(object) & VERSION), limit, restarts);
+        if let Some(result) = end_waiting(object, mask) {
             return result;
         }
         if let Err(error) = waited {
@@ -339,7 +337,10 @@ impl Command {
 unsafe fn command(number: i64, object: ObjectId, [a, b, c, d, e, f]: [usize; 6]) -> isize {
     let what = if number == libc::SYS_semctl { c } else { b } as c_int;
     let does = Command::of(number, what);
+    let counts = number == libc::SYS_semctl && matches!(what, libc::GETNCNT | libc::GETZCNT);
     match does {
+        // Who gives up waiting only reads the object.
+        Command::Asks if counts => order(object),
         Command::Asks => order_members(&[(object, Member::READ)]),
         Command::Changes => order(object),
         Command::Removes => order_members(&[(object, Member::WRITE), (all_names(), Member::WRITE)]),
@@ -352,9 +353,7 @@ unsafe fn command(number: i64, object: ObjectId, [a, b, c, d, e, f]: [usize; 6])
     let result = unsafe { syscall6(number, a, b, c, d, e, f) };
     match does {
         _ if result < 0 => result,
-        Command::Asks if number == libc::SYS_semctl && matches!(what, libc::GETNCNT | libc::GETZCNT) => {
-            count_waiting(object, a, b, what == libc::GETZCNT)
-        }
+        Command::Asks if counts => count_waiting(object, a, b, what == libc::GETZCNT),
         Command::Changes => {
             serve(object);
             result
@@ -367,7 +366,8 @@ unsafe fn command(number: i64, object: ObjectId, [a, b, c, d, e, f]: [usize; 6])
     }
 }
 
-/// Waits for a change, at most so long unless zero; an error if it gives up. `restarts` if it goes on behind handlers that want that.
+/// Waits for a change, at most so long unless zero; an error if it gives up. `restarts` if the call goes on behind handlers that want that:
+/// it begins anew, so this returns then, too.
 pub(super) fn await_change(object: ObjectId, limit: u64, restarts: bool) -> Result<(), c_int> {
     await_bits(object, VERSION & !engine().arbiter.value(object), limit, restarts)
 }
@@ -378,12 +378,16 @@ fn await_bits(object: ObjectId, mask: u64, limit: u64, restarts: bool) -> Result
     if wait == Wait::Timed {
         time::wait_at_most(limit);
     }
-    match engine::wait(Operation::Await { object, mask, wait }, restarts)? {
-        Outcome::FAILED => {
-            time::advance(limit);
-            Err(ETIMEDOUT)
-        }
-        _ => Ok(()),
+    loop {
+        return match engine::wait_once(Operation::Await { object, mask, wait }, restarts)? {
+            Some(Outcome::FAILED) => {
+                time::advance(limit);
+                Err(ETIMEDOUT)
+            }
+            // It was served before the handler ran.
+            None if mask & VERSION == 0 && engine().arbiter.value(object) & mask != 0 => continue,
+            _ => Ok(()),
+        };
     }
 }
 

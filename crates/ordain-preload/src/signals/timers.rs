@@ -8,7 +8,7 @@ use crate::time;
 use crate::unmodelled::{self, Unmodelled};
 use alloc::vec::Vec;
 use core::ffi::c_void;
-use ordain_model::{MemoryOrder, Operation, Outcome, Wait};
+use ordain_model::{MemoryOrder, Operation, Outcome, Site, Wait};
 
 /// The timer of real time.
 #[derive(Default)]
@@ -129,11 +129,24 @@ pub(super) fn left() -> (u64, u64) {
 unsafe extern "C" fn ring(setting: *mut c_void) -> *mut c_void {
     // Nothing is looked at that others may change, but in the step that sends the signal.
     let (mut when, interval) = signals().timer.settings[setting as usize - 1];
+    if interval != 0 {
+        // It is explored only so often how early it rings.
+        let e = engine();
+        e.slots[e.current].registers[0] = Site::TICK.0;
+    }
+    let note_bound = || {
+        let e = engine();
+        if interval != 0 && e.arbiter.bounds_timer(e.me()) {
+            unmodelled::note(Unmodelled::Ticks);
+        }
+    };
     loop {
         let span = when.saturating_sub(time::now());
+        note_bound();
         time::wait_at_most(span);
         step(Operation::Sleep);
         time::advance(span);
+        note_bound();
         let signal = Signal::new(libc::SIGALRM, SI_KERNEL, 0);
         if !send_if(signal, To::Process, || rings(setting as usize, when, interval, span)) || interval == 0 {
             return core::ptr::null_mut();

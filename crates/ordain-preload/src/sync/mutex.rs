@@ -1,10 +1,11 @@
 //! Mutexes. The program's object keeps the shape that the C library gives it: lock word, count, owner, kind.
 
 use crate::context::interpose;
-use crate::engine::{engine, step};
+use crate::engine::{self, engine, step};
 use crate::initialisation::initialise;
 use crate::objects;
 use crate::time::{self, timed};
+use crate::unmodelled::{self, Unmodelled};
 use core::ffi::c_int;
 use libc::{EBUSY, EDEADLK, EINVAL, ENOTRECOVERABLE, EOWNERDEAD, EPERM, ETIMEDOUT, pthread_mutex_t, timespec};
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, Wait, mutex_kind};
@@ -23,6 +24,8 @@ struct Layout {
 }
 
 const ROBUST: u32 = 16;
+/// The owner inherits priorities.
+const INHERITS: u32 = 32;
 
 fn initial(kind: u32) -> u64 {
     let base = match kind & 3 {
@@ -76,10 +79,22 @@ pub(super) unsafe fn init_kind(mutex: *mut pthread_mutex_t, kind: u32) {
 unsafe extern "C" fn init(mutex: *mut pthread_mutex_t, attributes: *const libc::pthread_mutexattr_t) -> c_int {
     let mut kind = 0;
     if !attributes.is_null() {
-        // SAFETY: the program's attributes: the C library keeps the type in the low bits, and robustness in bit 30.
+        /// Protocols: what happens to priorities.
+        const INHERIT: u32 = 1;
+        const PROTECT: u32 = 2;
+        // SAFETY: the program's attributes: the C library keeps the type in the low bits, the protocol in bits 28 and 29, and robustness in
+        // bit 30.
         let word = unsafe { (attributes as *const u32).read() };
         super::note_shared(word >> 31 != 0);
         kind = word & 3 | if word & 0x4000_0000 != 0 { ROBUST } else { 0 };
+        match word >> 28 & 3 {
+            INHERIT => kind |= INHERITS,
+            PROTECT => engine::refuse(format_args!(
+                "the program makes a mutex with a priority ceiling (PTHREAD_PRIO_PROTECT); whether it can be locked depends on priorities \
+                 of threads, which have no effect here"
+            )),
+            _ => {}
+        }
     }
     // SAFETY: the program's memory.
     unsafe { init_kind(mutex, kind) };
@@ -93,6 +108,12 @@ pub(super) unsafe extern "C" fn destroy(mutex: *mut pthread_mutex_t) -> c_int {
     0
 }
 
+/// Its kind, in the C library's numbers.
+unsafe fn kind(mutex: *mut pthread_mutex_t) -> u32 {
+    // SAFETY: the program's mutex.
+    unsafe { (*(mutex as *const Layout)).kind }
+}
+
 /// Takes the mutex.
 pub(super) unsafe fn take(mutex: *mut pthread_mutex_t, wait: Wait) -> c_int {
     // SAFETY: the program's mutex.
@@ -102,9 +123,15 @@ pub(super) unsafe fn take(mutex: *mut pthread_mutex_t, wait: Wait) -> c_int {
         match outcome {
             Outcome::FAILED if wait == Wait::Try => EBUSY,
             Outcome::FAILED => ETIMEDOUT,
-            Outcome::WOULD_DEADLOCK if wait == Wait::Try => EBUSY,
+            // The C library looks who the owner is before it tries one of these kinds.
+            Outcome::WOULD_DEADLOCK if wait == Wait::Try && kind(mutex) & (ROBUST | INHERITS) == 0 => EBUSY,
             Outcome::WOULD_DEADLOCK => EDEADLK,
-            Outcome::UNRECOVERABLE => ENOTRECOVERABLE,
+            Outcome::UNRECOVERABLE => {
+                if wait == Wait::Try && kind(mutex) & (ROBUST | INHERITS) == ROBUST {
+                    unmodelled::note(Unmodelled::Unrecoverable);
+                }
+                ENOTRECOVERABLE
+            }
             Outcome::OWNER_DIED => {
                 show(mutex, true);
                 EOWNERDEAD
@@ -161,7 +188,7 @@ pub(super) unsafe extern "C" fn unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     unsafe {
         let lock = object(mutex);
-        let kind = (*(mutex as *const Layout)).kind;
+        let kind = kind(mutex);
         let outcome = step(Operation::Unlock { lock });
         if outcome == Outcome::FAILED {
             return if kind & 3 != 0 || kind & ROBUST != 0 { EPERM } else { 0 };

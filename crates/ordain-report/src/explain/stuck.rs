@@ -9,7 +9,7 @@ pub(super) static DEADLOCK: Explanation = Explanation {
     summary: "Threads are left, and none of them can go on.",
     meaning: "Every thread that has not ended waits: for a lock that another one holds, for a thread to end, for a message, \
               for a wake-up. Nobody is left who could give it to them, so the program would wait for ever.\n\n\
-              Often the waits form a circle, each thread waiting for the next. Without a circle it is usually a lost \
+              Often the waits form a cycle, each thread waiting for the next. Without a cycle it is usually a lost \
               wake-up: the notification came before the thread waited for it, or went to another thread, and nobody will \
               send a second one.",
     missed: "Each thread must stop in the few instructions between two calls while the other one does the same. On an idle \
@@ -25,9 +25,9 @@ pub(super) static DEADLOCK: Explanation = Explanation {
         "`notify_one` or `pthread_cond_signal` where several threads wait for different things, so that the wrong one wakes.",
         "A channel whose sender is kept alive by the receiver itself, so that receiving never ends.",
     ],
-    reading: "First come the waits: who waits to do what, where, and who holds it. `circle: main.1 -> main.2 -> main.1` \
+    reading: "First come the waits: who waits to do what, where, and who holds it. `cycle: main.1 -> main.2 -> main.1` \
               names the threads that wait for each other; the others only wait for those. Then look in the steps for the \
-              places where each of the circle took what the next one wants. If there is no circle, look for a \
+              places where each thread of the cycle took what the next one wants. If there is no cycle, look for a \
               `notify` with the outcome `woke 0` before the `wait` that never ends.",
     fixes: &[
         "Give locks an order and take them in that order everywhere: by address, by index, by name. C++ has \
@@ -55,7 +55,7 @@ pub(super) static DEADLOCK: Explanation = Explanation {
     ],
     notes: &[
         "A thread that spins instead of waiting makes a `livelock` or a `hang`, not a deadlock.",
-        "Waits with a time limit are not part of a deadlock: they end. `--kind-time` lets them end only when nothing else can \
+        "Waits with a time limit are not part of a deadlock: they end. `--timeouts last` lets them end only when nothing else can \
          happen.",
         "`--spurious-wakeups` also explores waits that end without a reason, and so finds an `if` where a `while` is needed.",
         "Lock orders that are wrong but never meet in this program, with this input, are not reported.",
@@ -75,7 +75,7 @@ pub(super) static HANG: Explanation = Explanation {
     causes: &[
         "A loop such as `while (!ready) ;` on a plain variable or an atomic.",
         "A spin lock made by hand.",
-        "A loop that does not end under this schedule: a counter that was stepped over, a list with a circle in it.",
+        "A loop that does not end under this schedule: a counter that was stepped over, a list with a cycle in it.",
         "A blocking system call on something outside the program.",
     ],
     reading: "The thread that ended the execution is marked, with its backtrace at the moment when time was up: its \
@@ -102,7 +102,7 @@ pub(super) static HANG: Explanation = Explanation {
 pub(super) static LIVELOCK: Explanation = Explanation {
     kind: Kind::Livelock,
     title: "Livelock",
-    summary: "Threads go round in circles for ever and change nothing.",
+    summary: "Threads repeat the same steps for ever and change nothing.",
     meaning: "Some threads are busy, but only with looking: they read, try, time out, yield, and begin again, and nothing \
               that they look at changes any more. All others have ended or wait. It is a deadlock whose threads do not \
               sleep.",

@@ -94,11 +94,11 @@ function percent(share) {
 
 /// The file's name without its directories, and the line.
 function shortPlace(place) {
-  return `${show(place.file, 4000).split("/").pop()}:${place.line}`;
+  return `${show(place.file, 4000).split("/").pop()}${place.line > 0 ? `:${place.line}` : ""}`;
 }
 
 function longPlace(place) {
-  return `${show(place.file, 4000)}:${place.line}${place.column > 0 ? `:${place.column}` : ""}`;
+  return `${show(place.file, 4000)}${place.line > 0 ? `:${place.line}` : ""}${place.column > 0 ? `:${place.column}` : ""}`;
 }
 
 /// A word as shells read it back: quoted if it has to be, and without a character that a terminal would obey.

@@ -126,7 +126,7 @@ function kindTag(kind) {
 }
 
 /// A finding whole; `redraw` is for when its width or the colours changed.
-function findingView(story, number) {
+function findingView(story, number, explanation) {
   const model = timelineModel(story);
   const source = sourceView(story, model);
   const timeline = timelineView(story, model, source);
@@ -135,15 +135,16 @@ function findingView(story, number) {
   const details = listOf(story.details).slice(0, 200);
   const showAccess = (k) => timeline.select(model.events.findIndex((e) => e.kind === "access" && e.access === k), true);
   const element = h("article", { class: "finding", "aria-labelledby": "finding-title" },
-    h("header", {}, kindTag(story.kind), h("h3", { id: "finding-title", tabindex: "-1" }, story.headline)),
+    h("header", {}, kindTag(story.kind), h("h3", { id: "finding-title", tabindex: "-1" }, story.headline),
+      explanation && h("p", { class: "explanation aside" }, explanation)),
     details.length > 0 && h("ul", { class: "details" }, details.map((line) => h("li", {}, line))),
+    waiting?.element, story.race && raceView(story, chip, source, showAccess),
+    story.kind === "output" && outputsView(story),
+    timeline.element,
     story.schedule
       ? h("div", { class: "replay" }, h("p", { class: "label" }, "See it again"),
         commandLine(`ordain replay ${shellWord(String(story.schedule))}`))
       : h("p", { class: "aside" }, "No schedule file was written for this finding."),
-    waiting?.element, story.race && raceView(story, chip, source, showAccess),
-    story.kind === "output" && outputsView(story),
-    timeline.element,
     h("div", { class: "columns" }, stacksView(story, source), sizeView(story)),
     story.kind !== "output" && outputsView(story));
   element.dataset.finding = number;
@@ -156,7 +157,7 @@ function findingView(story, number) {
     mounted() {
       this.redraw();
       centreDifferences(element);
-      timeline.selectLast();
+      timeline.selectBeginning();
     },
     beforePrint: timeline.beforePrint,
   };

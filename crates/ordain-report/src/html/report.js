@@ -26,14 +26,14 @@ function themeButton(changed) {
   return button;
 }
 
-function findingsView(run) {
+function findingsView(run, kinds) {
   const stories = listOf(run.findings);
   const place = h("div", { id: "finding" });
   let current = null;
   const buttons = stories.map((story, index) => h("button", { type: "button", click: () => open(index, true) },
     h("span", { class: "num" }, index + 1), kindTag(story.kind), h("span", { class: "headline" }, show(story.headline, 300))));
   const open = (index, focus) => {
-    current = findingView(stories[index], index);
+    current = findingView(stories[index], index, Object.hasOwn(kinds, stories[index].kind) ? kinds[stories[index].kind] : null);
     buttons.forEach((button, k) => (k === index ? button.setAttribute("aria-current", "true") : button.removeAttribute("aria-current")));
     place.replaceChildren(current.element);
     current.mounted();
@@ -49,8 +49,8 @@ function findingsView(run) {
   };
 }
 
-function report(run) {
-  const findings = findingsView(run);
+function report(run, kinds) {
+  const findings = findingsView(run, kinds);
   const progress = progressView(run);
   const redraw = () => {
     findings.redraw();
@@ -60,9 +60,9 @@ function report(run) {
   document.body.append(
     h("a", { class: "skip", href: "#findings" }, "Skip to the findings"),
     h("header", { class: "top" }, h("span", { class: "brand" }, "Ordain"),
-      h("nav", { "aria-label": "Sections" }, h("ul", {}, link("summary", "Summary"), link("findings", "Findings"), link("exploration", "Exploration"), link("progress", "Progress"))),
+      h("nav", { "aria-label": "Sections" }, h("ul", {}, link("summary", "Summary"), link("findings", "Findings"), link("exploration", "Exploration"), link("progress", "Progress"), link("figures", "Figures"))),
       themeButton(redraw)),
-    h("main", {}, summaryView(run), findings.element, treeView(run), progress.element));
+    h("main", {}, summaryView(run), findings.element, treeView(run), progress.element, figuresView(run)));
   findings.mounted();
   progress.redraw();
   let width = window.innerWidth;
@@ -76,7 +76,7 @@ function report(run) {
 }
 
 try {
-  report(JSON.parse(document.getElementById("run").textContent));
+  report(JSON.parse(document.getElementById("run").textContent), JSON.parse(document.getElementById("kinds").textContent));
 } catch (problem) {
   document.body.append(h("p", { role: "alert" }, `This report cannot be shown: ${problem}`));
   throw problem;

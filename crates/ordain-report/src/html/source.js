@@ -1,4 +1,5 @@
-// The source lines that the story carries, by file and line; what lies between them is not known here.
+// The source lines that the story carries, by file and line: those around its places as they are in the file, or only the lines
+// of its places. What lies between them is not known here.
 
 const MOST_SOURCE_LINES = 5000;
 
@@ -6,16 +7,24 @@ const MOST_SOURCE_LINES = 5000;
 function sourceFiles(story, model) {
   const files = new Map();
   const add = (place, event) => {
-    if (!place || typeof place.file !== "string") return;
+    if (!place || typeof place.file !== "string" || !(place.line > 0)) return;
     if (!files.has(place.file)) files.set(place.file, new Map());
     const lines = files.get(place.file);
-    const line = lines.get(place.line) ?? { text: null, events: [] };
+    const line = lines.get(place.line) ?? { text: null, place: false, events: [] };
     lines.set(place.line, line);
     line.text ??= place.text;
+    line.place ||= event !== null;
     if (event !== null) line.events.push(event);
   };
   model.events.forEach((event, index) => add(event.place, index));
   for (const thread of listOf(story.threads)) for (const frame of listOf(thread.frames)) add(frame.place, null);
+  for (const excerpt of listOf(story.sources)) {
+    listOf(excerpt.lines).slice(0, MOST_SOURCE_LINES).forEach((text, k) => {
+      add({ file: excerpt.file, line: excerpt.line + k }, null);
+      const line = files.get(excerpt.file)?.get(excerpt.line + k);
+      if (line) line.text = text;
+    });
+  }
   return files;
 }
 
@@ -33,6 +42,7 @@ function sourceView(story, model) {
       const text = line.text ?? null;
       const row = h("div", { class: "l", tabindex: "-1" }, h("span", { class: "n" }, number),
         text === null ? h("span", { class: "aside" }, "source not at hand") : h("code", {}, show(text, 600)));
+      if (line.place) row.classList.add("told");
       elements.set(key({ file, line: number }), row);
       return gap ? [gap, row] : [row];
     });

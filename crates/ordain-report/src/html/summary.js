@@ -70,6 +70,10 @@ function summaryView(run) {
     h("p", { class: "program" }, h("span", { class: "label" }, "Program"), h("code", {}, run.program)),
     run.interrupted && h("p", { class: "aside" }, "The check was stopped before it came to its end."),
     exploredBar(run),
-    notes.length > 0 && h("ul", { class: "notes", "aria-label": "Notes" }, notes),
-    facts(run));
+    notes.length > 0 && h("ul", { class: "notes", "aria-label": "Notes" }, notes));
+}
+
+/// Figures are for whoever asks: at the end of the page, and folded.
+function figuresView(run) {
+  return section("figures", "Figures", h("details", {}, h("summary", {}, "What the check cost, and how it was made"), facts(run)));
 }

@@ -65,12 +65,16 @@ function timelineView(story, model, source) {
     list.style.setProperty("--lanes", `${lane * shown.length + 6}px`);
     const longest = shown.reduce((most, thread) => Math.min(12, Math.max(most, laneName(thread).length)), 1) * 7.5 + 8;
     heads.hidden = lane < 11;
-    heads.classList.toggle("upright", lane < longest);
+    // Names that are too wide for their lanes stand in two lines by turns, or upright where not even that is room enough.
+    const byTurns = lane < longest && 2 * lane >= longest;
+    heads.classList.toggle("by-turns", byTurns);
+    heads.classList.toggle("upright", lane < longest && !byTurns);
     heads.style.setProperty("--longest", `${longest}px`);
-    heads.replaceChildren(...(heads.hidden ? [] : shown.map((thread) => {
-      const head = h("span", {}, laneName(thread));
-      head.style.left = `${lanes.get(thread) - lane / 2}px`;
-      head.style.width = `${lane}px`;
+    heads.replaceChildren(...(heads.hidden ? [] : shown.map((thread, k) => {
+      const head = h("span", { class: byTurns && k % 2 === 0 && "upper" }, laneName(thread));
+      const width = byTurns ? 2 * lane : lane;
+      head.style.left = `${lanes.get(thread) - width / 2}px`;
+      head.style.width = `${width}px`;
       return head;
     })));
     laidOut = { about, lane, textX: gutter + lane * shown.length + 8 };
@@ -392,7 +396,15 @@ function timelineView(story, model, source) {
 
   return {
     element, chip, select,
-    selectLast: () => (rows.some((row) => row >= 0) ? seekEnd(1) : draw()),
+    /// Where the bug begins: the first preemption or what is shown behind it, else where another thread comes in, else the first step.
+    selectBeginning() {
+      const shown = rows.filter((row) => row >= 0);
+      const preemption = events.findIndex((event) => event.switch === "preemption");
+      const first = (preemption < 0 ? undefined : shown.find((index) => index >= preemption))
+        ?? shown.find((index) => events[index].switch === "free") ?? shown[0];
+      if (first === undefined) draw();
+      else select(first);
+    },
     redraw() {
       colours = null;
       draw();

@@ -1,9 +1,9 @@
-// Why no thread can go on: the circle of threads and locks as a drawing, and all waiters as a table.
+// Why no thread can go on: the cycle of threads and locks as a drawing, and all waiters as a table.
 
-const MOST_IN_CIRCLE = 12;
+const MOST_IN_CYCLE = 12;
 
-/// The nodes of the circle in order: each thread, and behind it what it waits for.
-function circleNodes(story) {
+/// The nodes of the cycle in order: each thread, and behind it what it waits for.
+function cycleNodes(story) {
   const waiters = new Map(listOf(story.waiting.waiters).map((waiter) => [waiter.thread, waiter]));
   return listOf(story.waiting.cycle).flatMap((thread) => {
     const object = waiters.get(thread)?.object;
@@ -23,7 +23,7 @@ function edgeOf(box, toward) {
 }
 
 /// A line with its name beside it: outside of a circle, inside of two columns, above what joins the columns.
-function circleEdge(from, to, bend, centre, columns) {
+function cycleEdge(from, to, bend, centre, columns) {
   const middle = { x: (from.x + to.x) / 2 + bend, y: (from.y + to.y) / 2 };
   const [a, b] = bend === 0 ? [edgeOf(from, to), edgeOf(to, from)] : [edgeOf(from, middle), edgeOf(to, middle)];
   const label = from.waits ? (to.waits ? "joins" : "waits for") : "held by";
@@ -32,7 +32,7 @@ function circleEdge(from, to, bend, centre, columns) {
   const above = columns && side === 0 ? -12 : columns ? 0 : 4 * Math.sign(half.y - centre.y);
   const text = { x: half.x + 10 * side, y: half.y + 4 + above, "text-anchor": ["end", "middle", "start"][side + 1] };
   return s("g", { class: from.waits ? "edge waits" : "edge holds" },
-    s("path", { d: `M${a.x} ${a.y} Q${middle.x} ${middle.y} ${b.x} ${b.y}`, "marker-end": "url(#circle-head)" }),
+    s("path", { d: `M${a.x} ${a.y} Q${middle.x} ${middle.y} ${b.x} ${b.y}`, "marker-end": "url(#cycle-head)" }),
     s("text", text, label));
 }
 
@@ -54,15 +54,15 @@ function placeCircle(nodes, width, height, w, columns) {
 }
 
 /// Threads are boxes with corners, locks have round ends; waiting is dashed, holding is not.
-function circleDrawing(story, model, width) {
-  const nodes = circleNodes(story);
+function cycleDrawing(story, model, width) {
+  const nodes = cycleNodes(story);
   const columns = nodes.length > 4;
   const w = Math.min(150, width / 2 - (columns ? 42 : 20));
   const height = nodes.length <= 2 ? 200 : columns ? 78 * Math.ceil(nodes.length / 2) - 20 : 240;
   placeCircle(nodes, width, height, w, columns);
   const edges = nodes.map((node, k) => {
     const next = nodes[(k + 1) % nodes.length];
-    return next === node ? null : circleEdge(node, next, nodes.length === 2 ? (k === 0 ? 90 : -90) : 0, { x: width / 2, y: height / 2 }, columns);
+    return next === node ? null : cycleEdge(node, next, nodes.length === 2 ? (k === 0 ? 90 : -90) : 0, { x: width / 2, y: height / 2 }, columns);
   });
   const letters = Math.max(6, Math.floor(w / 8));
   const boxes = nodes.map((node) => {
@@ -74,10 +74,10 @@ function circleDrawing(story, model, width) {
       s("text", { x: node.x, y: node.y + 5, "text-anchor": "middle" }, name.length > letters ? `${[...name].slice(0, letters - 1).join("")}…` : name));
   });
   const head = s("marker",
-    { id: "circle-head", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 9, markerHeight: 9, orient: "auto-start-reverse" },
+    { id: "cycle-head", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 9, markerHeight: 9, orient: "auto-start-reverse" },
     s("path", { d: "M0 1 L10 5 L0 9 Z" }));
   const told = nodes.map((node) => show(node.text, 100) + (node.waits ? " waits for" : " is held by")).join(" ");
-  return s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "circle", role: "img",
+  return s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "cycle", role: "img",
     "aria-label": `Circle: ${told} ${show(nodes[0]?.text, 100)}` }, s("defs", {}, head), edges, boxes);
 }
 
@@ -85,9 +85,9 @@ function waitingView(story, model, chip) {
   const box = h("div", { class: "drawing" });
   const length = listOf(story.waiting.cycle).length;
   const redraw = () => {
-    if (length === 0 || length > MOST_IN_CIRCLE) return;
+    if (length === 0 || length > MOST_IN_CYCLE) return;
     const width = Math.max(240, Math.min(480, box.clientWidth || 480));
-    box.replaceChildren(circleDrawing(story, model, width));
+    box.replaceChildren(cycleDrawing(story, model, width));
   };
   const rows = listOf(story.waiting.waiters).slice(0, 500).map((waiter) => [
     threadName(story, waiter.thread),
@@ -96,13 +96,13 @@ function waitingView(story, model, chip) {
     listOf(waiter.for_threads).map((thread) => threadName(story, thread)).join(", ") || "nobody",
     waiter.place ? h("code", {}, shortPlace(waiter.place)) : "–",
   ]);
-  const circle = length === 0
-    ? h("p", { class: "aside" }, "No circle: these threads wait for something that nobody is left to do.")
-    : length > MOST_IN_CIRCLE
-      ? h("p", { class: "aside" }, `${count(length)} threads wait for each other in a circle, each for the next.`)
+  const cycle = length === 0
+    ? h("p", { class: "aside" }, "No cycle: these threads wait for something that nobody is left to do.")
+    : length > MOST_IN_CYCLE
+      ? h("p", { class: "aside" }, `${count(length)} threads wait for each other in a cycle, each for the next.`)
       : null;
   const element = h("section", { class: "waiting", "aria-label": "Who waits for whom" },
-    h("h4", {}, "Who waits for whom"), circle, h("div", { class: "both" }, length > 0 && length <= MOST_IN_CIRCLE && box,
+    h("h4", {}, "Who waits for whom"), cycle, h("div", { class: "both" }, length > 0 && length <= MOST_IN_CYCLE && box,
     table("Waiting threads", ["Thread", "About to", "Object", "Could be let go by", "Where"], rows)));
   return { element, redraw };
 }

@@ -11,8 +11,12 @@ const NARROWEST: usize = 16;
 const MARGIN: usize = 6;
 /// Space between columns.
 const GAP: usize = 2;
-/// What is left for places and the text of the source if columns need the rest.
+/// What is left for places if columns need the rest; the text of the source behind them gives way first.
 const PLACE: usize = 30;
+/// Without a window, columns that take more than this are lines with names instead.
+const WIDEST: usize = 160;
+/// What stands between an operation and its outcome.
+const OUTCOME: &str = " -> ";
 
 /// Draws the steps that matter.
 pub(super) fn draw(story: &Story, page: &mut Page) {
@@ -84,12 +88,15 @@ impl Timeline {
         let room = look.width.saturating_sub(digits + MARGIN);
         // Rather shorter places than no columns.
         let narrowest = threads.len() * (NARROWEST + GAP);
-        let place =
-            shown.iter().filter_map(|s| Some(where_of(s.place.as_ref()?).width())).max().unwrap_or(0).min(PLACE);
+        let place = shown.iter().filter_map(|s| Some(clean(&s.place.as_ref()?.short()).width())).max();
+        let place = place.unwrap_or(0).min(PLACE);
         let room = room.saturating_sub(place).max(narrowest.min(room));
+        let columns = widths(&names, &threads, shown, last, room);
         let columns =
-            widths(&names, &threads, shown, last, room).map(|widths| threads.into_iter().zip(widths).collect());
-        let widest = names.iter().map(|n| clean(&n.1).width()).max().unwrap_or(0).min(24);
+            columns.filter(|c| look.is_narrow() || c.iter().map(|width| width + GAP).sum::<usize>() <= WIDEST);
+        let columns = columns.map(|widths| threads.into_iter().zip(widths).collect());
+        let widest = names.iter().map(|n| clean(&n.1).width()).max().unwrap_or(0);
+        let widest = if look.is_narrow() { widest.min(24) } else { widest };
         Self { names, columns: columns.unwrap_or_default(), widest, digits, look, next: 0, marks: [false; 2] }
     }
 
@@ -119,16 +126,18 @@ impl Timeline {
             self.names.push((thread.to_owned(), thread.to_owned()));
             self.names.len() - 1
         });
-        if self.columns.iter().any(|c| c.0 == thread) {
-            self.row(&step.number.to_string(), step.switch, &[(thread, &step.text)], PLAIN, &mut page);
+        if let Some((_, width)) = self.columns.iter().find(|c| c.0 == thread) {
+            let text = cut_before_outcome(step, *width);
+            self.row(&step.number.to_string(), step.switch, &[(thread, &text)], PLAIN, &mut page);
             if let Some(place) = &step.place {
                 let room = self.look.width.saturating_sub(self.digits + MARGIN + self.total());
-                page.put(FAINT, &cut(&where_of(place), room));
+                page.put(FAINT, &cut_after_place(place, room));
             }
         } else {
             self.line(&step.number.to_string(), step.switch, thread, &step.text, PLAIN, &mut page);
             if let Some(place) = &step.place {
-                page.put(FAINT, &format!("  {}", place.short()));
+                let place = if self.look.is_narrow() { place.short() } else { where_of(place) };
+                page.put(FAINT, &format!("  {place}"));
             }
         }
         page.end();
@@ -239,6 +248,13 @@ fn where_of(place: &Place) -> String {
     format!("{}  {}", place.short(), clean(text)).trim_end().to_owned()
 }
 
+/// The place, with as much of what is written there as there is room for; a few letters say nothing.
+fn cut_after_place(place: &Place, width: usize) -> String {
+    const FEW: usize = 8;
+    let (short, whole) = (clean(&place.short()), where_of(place));
+    if whole.width() > width && short.width() + FEW > width { cut(&short, width) } else { cut(&whole, width) }
+}
+
 /// How threads end: what those that wait wait for, and where the culprit was.
 fn ends(story: &Story) -> Vec<(usize, String)> {
     if let Some(waiting) = &story.waiting {
@@ -277,10 +293,16 @@ fn widths(
     if most < NARROWEST + GAP {
         return None;
     }
+    // Outcomes must have room in any case.
+    let least = |thread: usize| {
+        let outcomes = shown.iter().filter(|s| s.thread == thread).filter_map(|s| s.outcome.as_ref());
+        outcomes.map(|o| clean(o).width() + OUTCOME.len() + 1).max().unwrap_or(1)
+    };
+    let least: Vec<usize> = threads.iter().map(|t| least(*t)).collect();
     // Narrow columns leave their room to wide ones.
     while widths.iter().map(|w| w + GAP).sum::<usize>() > room {
-        let widest = widths.iter_mut().max()?;
-        *widest = (*widest - 1).max(1);
+        let wide = widths.iter_mut().zip(&least).filter(|(width, least)| **width > **least);
+        *wide.max_by_key(|(width, _)| **width)?.0 -= 1;
     }
     Some(widths)
 }
@@ -290,6 +312,16 @@ fn put_mark(switch: Switch, page: &mut Page) {
         Switch::None => page.put(PLAIN, "   "),
         Switch::Free => page.put(PLAIN, ">  "),
         Switch::Preemption => page.put(BOLD, ">> "),
+    }
+}
+
+/// What a step did, cut to a width: its outcome stays whole.
+fn cut_before_outcome(step: &Step, width: usize) -> String {
+    let outcome = step.outcome.as_ref().map(|outcome| clean(&format!("{OUTCOME}{outcome}")));
+    let text = clean(&step.text);
+    match outcome.as_ref().and_then(|outcome| Some((text.strip_suffix(outcome.as_str())?, outcome))) {
+        Some((done, outcome)) => cut(done, width.saturating_sub(outcome.width())) + outcome,
+        None => cut(&text, width),
     }
 }
 
@@ -333,5 +365,45 @@ mod tests {
         assert_eq!(fit("ab", 4), "ab  ");
         assert_eq!(cut("abc", 0), "");
         assert_eq!(cut("a\u{1b}[31m", 10), "a\u{fffd}[31m");
+    }
+
+    #[test]
+    fn places_are_cut_only_if_there_is_no_room_for_them_alone() {
+        let place = Place { file: "src/a.c".into(), line: 12, column: 0, text: Some("  lock(&some->mutex);".into()) };
+        let cuts = [40, 16, 14, 13, 6, 5].map(|width| cut_after_place(&place, width));
+        assert_eq!(
+            cuts,
+            [
+                "a.c:12  lock(&some->mutex);",
+                "a.c:12  lock(&s\u{2026}",
+                "a.c:12  lock(\u{2026}",
+                "a.c:12",
+                "a.c:12",
+                "a.c:\u{2026}"
+            ]
+        );
+    }
+
+    #[test]
+    fn outcomes_stay_whole() {
+        let step = |text: &str, outcome: &str| Step {
+            text: text.to_owned(),
+            outcome: Some(outcome.to_owned()),
+            ..Step::default()
+        };
+        let waking = step("notify-one queue->not_empty -> woke 0", "woke 0");
+        assert_eq!(cut_before_outcome(&waking, 40), "notify-one queue->not_empty -> woke 0");
+        assert_eq!(cut_before_outcome(&waking, 22), "notify-one \u{2026} -> woke 0");
+        assert_eq!(cut_before_outcome(&waking, 11), "\u{2026} -> woke 0");
+        assert_eq!(cut_before_outcome(&step("choose below 3", "2"), 8), "choose \u{2026}");
+        let threads: Vec<usize> = (0..4).collect();
+        let names: Vec<(String, String)> = threads.iter().map(|t| (t.to_string(), t.to_string())).collect();
+        let steps: Vec<Step> = threads
+            .iter()
+            .map(|t| Step { thread: *t, ..step("lock a -> a signal came first", "a signal came first") })
+            .collect();
+        let shown: Vec<&Step> = steps.iter().collect();
+        assert_eq!(widths(&names, &threads, &shown, &[], 4 * (24 + GAP)), Some(vec![24; 4]));
+        assert_eq!(widths(&names, &threads, &shown, &[], 4 * (24 + GAP) - 1), None);
     }
 }

@@ -2,8 +2,8 @@
 #![allow(dead_code, unreachable_pub)] // Each test file uses a part of it.
 
 use ordain_report::{
-    Branch, Estimate, Frame, Hold, Kind, Object, Place, Race, RaceAccess, Run, Sample, Shrunk, Size, Step, Story,
-    Switch, Thread, Verdict, Waiter, Waiting, Workers,
+    Branch, Estimate, Excerpt, Frame, Hold, Kind, Object, Place, Race, RaceAccess, Run, Sample, Shrunk, Sight, Size,
+    Step, Story, Switch, Thread, Verdict, Waiter, Waiting, Workers,
 };
 
 /// Where the sources of the fixtures are.
@@ -52,6 +52,7 @@ pub fn bare(kind: Kind, headline: &str) -> Story {
         race: None,
         outputs: [String::new(), String::new()],
         usual_outputs: None,
+        sources: Vec::new(),
         size: Size::default(),
         shrunk: None,
         schedule: None,
@@ -113,7 +114,7 @@ pub fn deadlock() -> Story {
                 .to_owned(),
             "main.2 holds accounts[1].lock and waits to lock accounts[0].lock, held by main.1 at transfer.c:13"
                 .to_owned(),
-            "circle: main.1 -> main.2 -> main.1".to_owned(),
+            "cycle: main.1 -> main.2 -> main.1".to_owned(),
         ],
         threads: vec![
             thread(
@@ -268,6 +269,8 @@ pub fn verified() -> Run {
         depth: 20,
         exhausted: true,
         interrupted: false,
+        sight: Sight::Whole,
+        unmet: None,
         estimate: None,
         wall_seconds: 1.25,
         cpu_seconds: 1.2,
@@ -325,6 +328,8 @@ pub fn full() -> Run {
     story.race = race().race;
     story.outputs[1] = "warning\n".to_owned();
     story.usual_outputs = other.usual_outputs;
+    let lines = ["static void move(void) {", "    pthread_mutex_lock(&from->lock);", ""].map(str::to_owned).to_vec();
+    story.sources = vec![Excerpt { file: format!("{ROOT}/src/transfer.c"), line: 11, lines }];
     story.shrunk = other.shrunk;
     let workers = Some(Workers { count: 4, utilisation: 0.9, fragments: 31, released: 1 });
     Run { findings: vec![story], verdict: Verdict::Finding, workers, ..no_finding() }
@@ -350,6 +355,7 @@ pub fn hostile() -> Run {
     story.program = text();
     story.outputs = [text(), text()];
     story.schedule = Some(text());
+    story.sources = vec![Excerpt { file: text(), line: u32::MAX, lines: vec![text()] }];
     story.length = usize::MAX;
     let bad = Some(Place { file: text(), line: 0, column: u32::MAX, text: Some(text()) });
     for thread in &mut story.threads {

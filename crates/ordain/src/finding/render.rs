@@ -55,7 +55,7 @@ pub(super) fn step_limit(executor: &Executor) -> String {
 pub(super) fn finding(story: &Story, context: &Context<'_>, replay: &str, trouble: Option<String>) -> String {
     let trouble = trouble.map(|trouble| format!("The schedule file could not be written ({trouble})."));
     let mut next = Next { commands: Vec::new(), trouble };
-    if context.number > 0 && story.kind != FindingKind::Nondeterminism {
+    if context.proof.number > 0 && story.kind != FindingKind::Nondeterminism {
         let quoted = replay.replace('\'', "'\\''");
         let command = format!("ORDAIN_REPLAY='{quoted}' cargo test {}", context.check);
         next.commands.push(("replay".to_owned(), command));

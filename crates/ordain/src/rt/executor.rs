@@ -15,7 +15,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 
 std::thread_local! {
     /// Whether an execution runs on this OS thread and is not being torn down.
@@ -228,6 +229,9 @@ impl Runtime {
     #[inline]
     fn decide(&mut self) -> Option<ThreadId> {
         let mut plan = self.plan?;
+        if self.watched.is_late() {
+            return self.break_off();
+        }
         if self.cut.is_some() {
             return self.run_on();
         }
@@ -235,6 +239,15 @@ impl Runtime {
         let Some(transition) = unsafe { plan.as_mut() }.next(&mut self.arbiter) else { return self.run_on() };
         self.outcome = self.arbiter.apply(transition);
         Some(transition.thread)
+    }
+
+    /// Ends the execution because the time is over. What was cut short before stays so.
+    #[cold]
+    fn break_off(&mut self) -> Option<ThreadId> {
+        if self.cut.is_none() {
+            self.arbiter.finish_with(End::Interrupted);
+        }
+        None
     }
 
     /// Decides who moves next in an execution that was cut short. `None` when it is over, whatever ended it.
@@ -556,11 +569,13 @@ impl Executor {
         true
     }
 
-    /// Whether the program uses an object that was made outside and whose value all OS threads share. Those of atomics start afresh in
-    /// each execution.
+    /// Whether the program uses an object that was made outside and whose value all OS threads share, here or with another worker. Those
+    /// of atomics start afresh in each execution.
     pub(crate) fn shares_values(&self) -> bool {
         let names = self.runtime.arbiter.names();
-        self.runtime.externals.values().any(|(object, _)| names.kind(*object) != ObjectKind::Atomic)
+        let here = self.runtime.externals.values().any(|(object, _)| names.kind(*object) != ObjectKind::Atomic);
+        let known = &self.runtime.sight.values;
+        known.fetch_or(here, Relaxed) || here
     }
 
     /// Whether an access of the last execution was made by an exclusive borrow: something must have made sure that nobody else has one.
@@ -571,6 +586,11 @@ impl Executor {
     /// What the check does not see of the program.
     pub(crate) fn sight(&self) -> &Arc<Sight> {
         &self.runtime.sight
+    }
+
+    /// From now on executions are broken off at this time, in their midst.
+    pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
+        watchdog::set_deadline(&self.runtime.watched, deadline);
     }
 
     /// Shares with others what the check does not see.
@@ -673,7 +693,7 @@ impl Drop for Executor {
 impl Target for Executor {
     fn run(&mut self, plan: &mut Plan<'_>) {
         let runtime = &mut *self.runtime;
-        runtime.number = NEXT_EXECUTION.fetch_add(1, Ordering::Relaxed);
+        runtime.number = NEXT_EXECUTION.fetch_add(1, Relaxed);
         runtime.panics.clear();
         runtime.uses.clear();
         runtime.exclusive.clear();
@@ -689,7 +709,7 @@ impl Target for Executor {
         runtime.arbiter.begin();
         let program = self.program.clone();
         runtime.prepare(ThreadId::MAIN, None, None, false, Box::new(move || program()));
-        runtime.watched.runs.store(true, Ordering::Relaxed);
+        runtime.watched.runs.store(true, Relaxed);
         RUNTIME.set(Some(NonNull::from(runtime)));
         ACTIVE.set(true);
         with(|rt| rt.next = Some(ThreadId::MAIN));
@@ -700,12 +720,12 @@ impl Target for Executor {
         with(|rt| {
             rt.forget_the_rest();
             if strangers::were_there(rt.number) {
-                rt.sight.strangers.store(true, Ordering::Relaxed);
+                rt.sight.strangers.store(true, Relaxed);
             }
             rt.sight.look(rt.arbiter.execution());
         });
         RUNTIME.set(None);
-        self.runtime.watched.runs.store(false, Ordering::Relaxed);
+        self.runtime.watched.runs.store(false, Relaxed);
         self.runtime.plan = None;
     }
 

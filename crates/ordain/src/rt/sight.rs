@@ -15,6 +15,8 @@ pub(crate) struct Sight {
     spawned: AtomicBool,
     /// Two threads used an object together.
     together: AtomicBool,
+    /// An object was used that was made outside and whose value all OS threads share.
+    pub(super) values: AtomicBool,
 }
 
 impl Sight {

@@ -1,13 +1,14 @@
-//! Notices calls that block for real.
+//! Notices calls that block for real, and the end of the time that a check may take.
 //!
 //! All modelled threads share one OS thread, so a call that blocks it, such as a lock of std's that another modelled thread
 //! holds, blocks the check for ever. Nothing can be unwound then; what can be done is to say so. A thread of its own looks
-//! at the steps made and at the processor time used: if neither grows for a while, it tells and ends the process.
+//! at the steps made and at the processor time used: if neither grows for a while, it tells and ends the process. The same thread wakes
+//! when the time of a check is over, so that an execution need not look at the clock.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Once, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
 
 /// How long nothing may happen.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,6 +25,10 @@ pub(super) struct Watched {
     beats: AtomicU64,
     /// Where the last step was announced, for the message.
     pub(super) last_site: AtomicU64,
+    /// Whether the time of the executions is over.
+    late: AtomicBool,
+    /// When it is. Others look at it only while the list of what is watched is locked.
+    deadline: Mutex<Option<Instant>>,
 }
 
 impl Watched {
@@ -32,9 +37,27 @@ impl Watched {
         self.beats.store(self.beats.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         self.last_site.store(site, Ordering::Relaxed);
     }
+
+    /// Whether the time of the executions is over.
+    #[inline]
+    pub(super) fn is_late(&self) -> bool {
+        self.late.load(Ordering::Relaxed)
+    }
+
+    /// Notes it if the time is over; else gives when it will be.
+    fn look_at_clock(&self, now: Instant) -> Option<Instant> {
+        let deadline = (*self.deadline.lock().unwrap_or_else(PoisonError::into_inner))?;
+        if deadline > now {
+            return Some(deadline);
+        }
+        self.late.store(true, Ordering::Relaxed);
+        None
+    }
 }
 
 static WATCHED: Mutex<Vec<Arc<Watched>>> = Mutex::new(Vec::new());
+/// A deadline has come nearer.
+static NEARER: Condvar = Condvar::new();
 
 fn watched() -> std::sync::MutexGuard<'static, Vec<Arc<Watched>>> {
     WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
@@ -48,14 +71,26 @@ pub(super) fn watch() -> Arc<Watched> {
         runs: AtomicBool::new(false),
         beats: AtomicU64::new(0),
         last_site: AtomicU64::new(0),
+        late: AtomicBool::new(false),
+        deadline: Mutex::new(None),
     });
     watched().push(entry.clone());
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        // Without the thread, a call that blocks is not told; nothing else is lost.
+        // Without the thread, a call that blocks is not told, and the time is looked at between executions only.
         let _ = std::thread::Builder::new().name("ordain-watchdog".into()).spawn(look);
     });
     entry
+}
+
+/// Says when the executions are to be broken off, if at all.
+pub(super) fn set_deadline(entry: &Watched, deadline: Option<Instant>) {
+    let _list = watched();
+    *entry.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+    entry.late.store(deadline.is_some_and(|d| d <= Instant::now()), Ordering::Relaxed);
+    if deadline.is_some() {
+        NEARER.notify_one();
+    }
 }
 
 /// Ends the watch.
@@ -79,11 +114,24 @@ fn processor_time(os_thread: u64) -> Option<u64> {
     Some(user + system)
 }
 
+/// Waits for an interval and gives what is watched then. Deadlines that come meanwhile are noted.
+fn wait() -> Vec<Arc<Watched>> {
+    let end = Instant::now() + INTERVAL;
+    let mut list = watched();
+    loop {
+        let now = Instant::now();
+        let next = list.iter().filter_map(|w| w.look_at_clock(now)).fold(end, Instant::min);
+        if now >= end {
+            return list.clone();
+        }
+        list = NEARER.wait_timeout(list, next - now).unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
 fn look() {
     let mut seen: Vec<(Arc<Watched>, u64, u64, u32)> = Vec::new();
     loop {
-        std::thread::sleep(INTERVAL);
-        let now = watched().clone();
+        let now = wait();
         seen.retain(|s| now.iter().any(|w| Arc::ptr_eq(w, &s.0)));
         for entry in now {
             let Some(time) = processor_time(entry.os_thread) else { continue };

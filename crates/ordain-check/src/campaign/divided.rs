@@ -1,18 +1,19 @@
-//! A check whose search is divided: workers explore fragments, each in a process of its own, and what is left can be kept and resumed.
+//! A search that is divided: workers explore fragments, each with an explorer of its own, and what is left can be kept and resumed.
 
 use super::checkpoint::Checkpoint;
-use super::run::{Explored, Run};
-use super::{Check, Problem};
-use crate::finding::{self, Noticed};
+use super::confirm::explain_departure;
+use super::{Attempt, Campaign, Explored};
+use crate::Problem;
+use crate::explorer::{Explorer, Observation};
 use crate::limit::Limit;
-use crate::target::{Allowance, Failure, ModeChange, Native, Search, Turn, Wanted};
+use crate::turn::{Allowance, Job, Part, Turn, Wanted};
+use crate::worker::Worker;
 use ordain_explore::crossing::Crossing;
-use ordain_explore::frontier::{Accepted, Controller, Desk, Done, Drive, Hire, Order, Pace, Signals, Worker, drive};
-use ordain_explore::{Coverage, Planned, Summary, Target};
+use ordain_explore::frontier::{self, Accepted, Controller, Desk, Done, Drive, Hire, Order, Pace, Signals, drive};
+use ordain_explore::{Coverage, Planned, Summary};
 use ordain_model::{Names, Site, Transition};
 use ordain_report::checkpoint::Rhythm;
 use ordain_report::{Estimate, Workers};
-use ordain_wire::{Mode, Unmodelled};
 use std::ops::ControlFlow;
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
@@ -29,9 +30,8 @@ const WAIT: Duration = Duration::from_millis(1);
 const MOST_LOSSES: u32 = 3;
 
 /// What workers share.
-struct Common<'a> {
-    check: &'a Check,
-    job: Search,
+struct Common<F> {
+    job: Job,
     workers: u64,
     /// Executions that may still be made, and workers that have taken a part of them.
     left: AtomicU64,
@@ -45,36 +45,52 @@ struct Common<'a> {
     /// Somebody should estimate how much there is.
     forecast: AtomicBool,
     /// Why nobody can go on.
-    ended: Mutex<Option<Ended>>,
+    ended: Mutex<Option<Ended<F>>>,
 }
 
 /// Why a search ends before its time.
-enum Ended {
-    Failure(Failure),
+enum Ended<F> {
+    Failure(F),
     /// The program departed from its plan; what that means.
-    Departed(Result<String, Problem>),
-    /// Executions at the same time share something.
-    Shared,
+    Departed(Result<String, Departure<F>>),
+    /// Executions at the same time are in each other's way.
+    Collision,
+}
+
+/// Why a departure has no meaning.
+enum Departure<F> {
+    Failure(F),
+    Nondeterminism { step: usize, difference: String },
+}
+
+impl<F: std::error::Error + 'static> Departure<F> {
+    fn problem(self) -> Problem<F> {
+        match self {
+            Self::Failure(failure) => Problem::Failure(failure),
+            Self::Nondeterminism { step, difference } => Problem::Nondeterminism { step, difference },
+        }
+    }
 }
 
 /// What comes with the result of a worker.
-pub(super) struct Heard {
-    /// What was noticed, with its inputs from outside.
-    noticed: Option<(Portable<Noticed>, Vec<u8>)>,
+pub(super) struct WorkerReport {
+    /// What was observed, with what whoever leads must know for it.
+    observation: Option<Portable<Observation>>,
+    condition: Vec<u8>,
+    /// Something was worth telling, and nothing could be seen of it.
+    unexplained: Option<String>,
     /// What executions have taught the worker.
-    loops: Vec<Site>,
+    lessons: Vec<Site>,
     /// Where the worker's search was.
     crossings: Portable<Vec<Crossing>>,
-    /// Something was worth telling that is nothing.
-    unconfirmed: Option<String>,
     /// What was done.
     pub(super) summary: Summary,
+    failing: u64,
+    took_turns: bool,
     /// The classes that were explored.
     classes: Vec<u64>,
     cpu: Duration,
     estimate: Option<ordain_explore::estimate::Estimate>,
-    mode: Mode,
-    changes: Vec<ModeChange>,
 }
 
 /// Something with threads in it, as another process numbers them: with the place of each in the tree of births.
@@ -84,13 +100,17 @@ struct Portable<T> {
 }
 
 impl<T> Portable<T> {
-    fn new(what: T, names: &Names, threads: impl Iterator<Item = Transition>) -> Self {
-        Self { what, lineages: threads.map(|t| names.lineage(t.thread)).collect() }
+    fn new(what: T, names: &Names, steps: impl FnOnce(&T) -> Vec<Transition>) -> Self {
+        let lineages = steps(&what).into_iter().map(|t| names.lineage(t.thread)).collect();
+        Self { what, lineages }
     }
 }
 
-fn each_transition(crossings: &[Crossing]) -> impl Iterator<Item = Transition> + '_ {
-    crossings.iter().flat_map(|c| [c.taken].into_iter().chain(c.explored.iter().copied()).chain(c.left.iter().copied()))
+fn each_transition(crossings: &[Crossing]) -> Vec<Transition> {
+    let each = crossings
+        .iter()
+        .flat_map(|c| [c.taken].into_iter().chain(c.explored.iter().copied()).chain(c.left.iter().copied()));
+    each.collect()
 }
 
 /// Gives the transitions of crossings the numbers that threads have here.
@@ -108,27 +128,28 @@ fn at_home(crossings: Portable<Vec<Crossing>>, names: &mut Names) -> Vec<Crossin
     crossings.what.into_iter().map(&mut renamed).collect()
 }
 
-/// One that explores, in a process of its own.
-struct Crew<'a> {
-    common: &'a Common<'a>,
-    native: Native,
+/// One that explores fragments.
+struct Crew<'a, E: Explorer> {
+    common: &'a Common<E::Failure>,
+    worker: Worker<E>,
+    number: u64,
     /// What was told already.
-    told: Vec<Noticed>,
+    told: Vec<Observation>,
 }
 
-impl Crew<'_> {
-    fn end(&self, ended: Ended) -> String {
+impl<E: Explorer> Crew<'_, E> {
+    fn end(&self, ended: Ended<E::Failure>) -> String {
         let mut place = self.common.ended.lock().unwrap_or_else(PoisonError::into_inner);
         place.get_or_insert(ended);
         "the search ends".into()
     }
 
     /// Why no others may explore beside this one, or nobody at all with this strategy, if it has turned out so.
-    fn is_shared(&self) -> Option<Ended> {
-        if self.native.unmodelled() & Unmodelled::MemoryLoops.bit() != 0 {
-            return Some(Ended::Departed(Ok("threads wait in loops for memory to change".into())));
+    fn has_ended(&self) -> Option<Ended<E::Failure>> {
+        if let Some(why) = self.worker.explorer.waits_for_memory() {
+            return Some(Ended::Departed(Ok(why)));
         }
-        (self.native.collides() && self.common.workers > 1).then_some(Ended::Shared)
+        (self.worker.explorer.collides() && self.common.workers > 1).then_some(Ended::Collision)
     }
 
     /// Takes a part of the executions that may still be made. If others have taken them all, waits until they give some back, or it is
@@ -158,7 +179,7 @@ impl Crew<'_> {
     }
 }
 
-impl Common<'_> {
+impl<F> Common<F> {
     /// Whether no execution may be made any more, and nobody will give one back: what was made does not all count if the search had to
     /// begin again.
     fn is_spent(&self) -> bool {
@@ -167,10 +188,10 @@ impl Common<'_> {
     }
 }
 
-impl Worker for Crew<'_> {
-    type Extra = Heard;
+impl<E: Explorer> frontier::Worker for Crew<'_, E> {
+    type Extra = WorkerReport;
 
-    fn explore(&mut self, order: &Order, signals: &Signals) -> Result<(Done, Heard), String> {
+    fn explore(&mut self, order: &Order, signals: &Signals) -> Result<(Done, WorkerReport), String> {
         let common = self.common;
         if common.begun.swap(true, Relaxed) && common.limit.is_over() {
             return Err("the time is over".into());
@@ -180,69 +201,85 @@ impl Worker for Crew<'_> {
         let executions = self.reserve(signals)?;
         let forecast = if common.forecast.swap(false, Relaxed) { Wanted::Rough } else { Wanted::No };
         let allowance = Allowance { before: 0, executions, time, forecast, keep: false };
-        let explored = self.native.explore_fragment(&common.job, order, &allowance);
-        let turn = match explored {
+        let job = Job { worker: self.number, ..common.job };
+        let explored = self.worker.explore(&job, Part::Fragment(order), &allowance, Some(signals), &common.limit);
+        let mut turn = match explored {
             Ok(Some(turn)) => turn,
             Ok(None) => {
-                common.cut_short.fetch_or(self.native.is_over(), Relaxed);
+                common.cut_short.fetch_or(self.worker.explorer.is_over(), Relaxed);
                 self.give_back(executions);
-                return Err(self.native.last_loss.clone().unwrap_or_else(|| "its process was started anew".into()));
+                let lost = self.worker.explorer.losses().1;
+                return Err(lost.unwrap_or_else(|| "its process was started anew".into()));
+            }
+            Err(_) if self.worker.explorer.is_over() => {
+                common.cut_short.store(true, Relaxed);
+                self.give_back(executions);
+                return Err("the time is over".into());
             }
             Err(failure) => return Err(self.end(Ended::Failure(failure))),
         };
-        self.give_back(executions.saturating_sub(turn.turn.summary.executions));
-        let (done, turn) = (turn.done, turn.turn);
-        if let Some(shared) = self.is_shared() {
-            return Err(self.end(shared));
+        self.give_back(executions.saturating_sub(turn.summary.executions));
+        if let Some(ended) = self.has_ended() {
+            return Err(self.end(ended));
         }
         if let Some(divergence) = &turn.departure {
-            let explained = common.check.explain_departure(&mut self.native, divergence);
+            let explained = explain_departure(&mut self.worker.explorer, divergence, &common.limit);
+            let explained = explained.map_err(|problem| match problem {
+                Problem::Failure(failure) => Departure::Failure(failure),
+                Problem::Nondeterminism { step, difference } => Departure::Nondeterminism { step, difference },
+                other => Departure::Nondeterminism { step: divergence.step, difference: other.to_string() },
+            });
             return Err(self.end(Ended::Departed(explained)));
         }
-        let Some(done) = done else { return Err("there is no result".into()) };
-        Ok((done, Heard::of(&self.native, &turn, common.job.expected_status, &mut self.told)))
+        let Some(done) = turn.done.take() else { return Err("there is no result".into()) };
+        Ok((done, WorkerReport::of(&self.worker.explorer, turn, &mut self.told)))
+    }
+
+    fn is_ordinary(&self, report: &WorkerReport) -> bool {
+        let nothing = report.observation.is_none() && report.failing == 0 && !report.summary.spun && !report.took_turns;
+        nothing && report.estimate.is_none() && report.classes.is_empty() && report.condition.is_empty()
     }
 }
 
-impl Heard {
+impl WorkerReport {
     /// Whether a check is over with it.
     pub(super) fn ends(&self, keep_going: bool) -> bool {
-        self.unconfirmed.is_some() || self.noticed.is_some() && !keep_going
+        self.unexplained.is_some() || self.observation.is_some() && !keep_going
     }
 
-    /// What a turn brought, with what it noticed unless that was told.
-    pub(super) fn of(native: &Native, turn: &Turn, expected_status: i32, told: &mut Vec<Noticed>) -> Self {
-        let noticed = if turn.telling { finding::notice(native, expected_status) } else { None };
-        let unconfirmed = (turn.telling && noticed.is_none()).then(|| format!("{:?}", native.aftermath().ended));
-        let new = noticed.filter(|n| !told.iter().any(|t| t.is_like(n)));
-        let crossings = Portable::new(turn.crossings.clone(), native.names(), each_transition(&turn.crossings));
-        let noticed = new.map(|noticed| {
-            told.push(noticed.clone());
-            let threads: Vec<Transition> = noticed.prefix.iter().map(|p| p.transition).collect();
-            (Portable::new(noticed, native.names(), threads.into_iter()), native.inputs())
+    /// What a turn brought, with what it observed unless that was told.
+    pub(super) fn of<E: Explorer>(explorer: &E, turn: Turn, told: &mut Vec<Observation>) -> Self {
+        let condition = explorer.tell_condition(turn.observation.is_some());
+        let new = turn.observation.filter(|n| !told.iter().any(|t| t.is_like(n)));
+        let crossings = Portable::new(turn.crossings, explorer.names(), |crossings| each_transition(crossings));
+        let observation = new.map(|observation| {
+            told.push(observation.clone());
+            let steps = |o: &Observation| o.prefix.iter().map(|p| p.transition).collect();
+            Portable::new(observation, explorer.names(), steps)
         });
         Self {
-            noticed,
-            loops: native.loops().to_vec(),
+            observation,
+            condition,
+            unexplained: turn.unexplained,
+            lessons: explorer.lessons().to_vec(),
             crossings,
-            unconfirmed,
             summary: turn.summary,
-            classes: turn.classes.clone(),
+            failing: turn.failing,
+            took_turns: turn.took_turns,
+            classes: turn.classes,
             cpu: turn.cpu,
             estimate: turn.estimate,
-            mode: native.mode(),
-            changes: native.changes.clone(),
         }
     }
 }
 
-impl Run<'_> {
+impl<E: Explorer> Campaign<'_, E> {
     /// Explores with several workers. `None` if the program destroys its processes: then it must be led step by step.
-    pub(super) fn search_divided(&mut self, kept: Option<Checkpoint>) -> Result<Option<Explored>, Problem> {
-        let Some(rule) = self.kind().rule() else { return Ok(None) };
-        let least = self.check.slice.as_micros() as u64;
+    pub(super) fn search_divided(&mut self, kept: Option<Checkpoint<E::Finding>>) -> Attempt<Option<Explored>, E> {
+        let Some(rule) = self.kind.rule() else { return Ok(None) };
+        let least = self.settings.slice.as_micros() as u64;
         let mut controller = Controller::new(rule, Pace { least, most: Pace::LOCAL.most.max(least) });
-        controller.know_loops(self.native.loops());
+        controller.know_loops(self.worker.explorer.lessons());
         let mut before = Duration::ZERO;
         if let Some(kept) = kept {
             (controller, before) = (kept.controller, kept.elapsed);
@@ -252,8 +289,7 @@ impl Run<'_> {
         self.observer.resumed(done);
         let most = self.most(&Summary::default());
         let common = Common {
-            check: self.check,
-            job: self.job(),
+            job: Job { foresees: false, ..self.job() },
             workers: self.workers as u64,
             left: AtomicU64::new(most.saturating_sub(done)),
             busy: AtomicU64::new(0),
@@ -265,16 +301,20 @@ impl Run<'_> {
             ended: Mutex::new(None),
         };
         self.crowd = self.workers;
-        let mut crew: Vec<Hire<'_, Crew<'_>>> = Vec::new();
-        for mut native in self.hire(self.workers)? {
-            native.set_limit(self.limit.clone().or(Some(common.halt.clone())));
+        let mut crew: Vec<Hire<'_, Crew<'_, E>>> = Vec::new();
+        for (number, recruit) in self.worker.explorer.recruit(self.workers)?.into_iter().enumerate() {
             let common = &common;
-            crew.push(Box::new(move || Crew { common, native, told: Vec::new() }));
+            crew.push(Box::new(move || {
+                let mut explorer = recruit();
+                explorer.set_limit(common.limit.clone().or(Some(common.halt.clone())));
+                Crew { common, worker: Worker::new(explorer), number: number as u64, told: Vec::new() }
+            }));
         }
         let mut leading = Leading {
             before,
             rhythm: Rhythm::default(),
             losses: 0,
+            last_failing: 0,
             stop: false,
             given_up: false,
             problem: None,
@@ -289,10 +329,16 @@ impl Run<'_> {
         match (problem, common.ended.into_inner().unwrap_or_else(PoisonError::into_inner)) {
             (Some(problem), _) => return Err(problem),
             (None, Some(Ended::Failure(failure))) => return Err(failure.into()),
-            (None, Some(Ended::Departed(explained))) => return Ok(Some((total, None, Some(explained?)))),
-            (None, Some(Ended::Shared)) => {
+            (None, Some(Ended::Departed(explained))) => {
+                let explained = explained.map_err(Departure::problem)?;
+                return Ok(Some((total, None, Some(explained))));
+            }
+            (None, Some(Ended::Collision)) => {
                 // What was explored may be wrong: the search begins again with workers that are kept apart, or with one.
-                return if self.workers_now() > 1 { self.search_divided(None) } else { self.search_whole(None) };
+                return match self.are_kept_apart() {
+                    true => self.search_divided(None),
+                    false => self.search_whole(None).map(Some),
+                };
             }
             (None, None) => {}
         }
@@ -301,11 +347,11 @@ impl Run<'_> {
         }
         self.division = Some(controller.division());
         // Whoever goes on from here must know what the workers have learned.
-        self.native.know_loops(controller.loops());
+        self.worker.explorer.learn(controller.loops());
         // A check that was to end with its first finding is over.
-        let over = !self.findings.is_empty() && !self.check.keep_going && !self.interrupted;
+        let over = !self.findings.is_empty() && !self.settings.keep_going && !self.interrupted;
         if !total.exhausted && !over {
-            self.resumable = self.keep_search(&controller, before);
+            self.resumable = self.is_keepable() && self.keep_search(&controller, before);
         }
         let hopeless = common.cut_short.load(Relaxed);
         let nothing = self.findings.is_empty() && !self.unconfirmed.is_any();
@@ -316,7 +362,7 @@ impl Run<'_> {
     }
 
     /// How the search was divided.
-    pub(super) fn workers(&self) -> Option<Workers> {
+    pub(super) fn division(&self) -> Option<Workers> {
         self.division.map(|division| Workers {
             count: self.workers,
             utilisation: self.labour.share(),
@@ -326,89 +372,98 @@ impl Run<'_> {
     }
 
     /// Estimates as well as can be how much there is in all.
-    fn look_from_the_beginning(&mut self, total: &Summary) -> Result<(), Problem> {
+    fn look_from_the_beginning(&mut self, total: &Summary) -> Attempt<(), E> {
         let allowance = Allowance { before: 0, executions: 1, time: TICK, forecast: Wanted::Best, keep: false };
         let job = self.job();
-        let Some(turn) = self.in_a_moment(|run| run.native.explore(&job, &allowance))? else { return Ok(()) };
+        let explored =
+            self.in_a_moment(|campaign| campaign.worker.explore(&job, Part::Whole, &allowance, None, &campaign.limit));
+        let Some(turn) = explored? else { return Ok(()) };
         self.take_total(turn.estimate, total);
-        if turn.telling
-            && let Some(noticed) = finding::notice(&self.native, self.check.expected_status)
-        {
-            self.keep(noticed)?;
+        self.failing += turn.failing;
+        match turn.observation {
+            Some(observation) if !self.is_known(&observation) => self.keep(observation),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Takes in what a worker tells; true if the check is over with it. With `ending` it was over before, and nothing new is confirmed.
-    pub(super) fn take_heard(&mut self, heard: Heard, total: &Summary, ending: bool) -> Result<bool, Problem> {
-        self.visible = self.visible.max(heard.summary.visible);
-        self.spin_held |= heard.summary.spun;
-        self.exploring += heard.cpu;
-        self.note_classes(&heard.classes);
-        self.native.follow_mode(heard.mode, &heard.changes);
-        self.take_total(heard.estimate, total);
-        if let Some(message) = heard.unconfirmed {
-            let message = format!("the process saw it end with {message}");
-            return Err(Problem::Unconfirmed { kind: "misbehaviour", message });
+    pub(super) fn take_report(&mut self, report: WorkerReport, total: &Summary, ending: bool) -> Attempt<bool, E> {
+        self.visible = self.visible.max(report.summary.visible);
+        self.spin_held |= report.summary.spun;
+        self.failing += report.failing;
+        self.took_turns |= report.took_turns;
+        self.exploring += report.cpu;
+        self.note_classes(&report.classes);
+        self.take_total(report.estimate, total);
+        self.worker.explorer.take_condition(&report.condition);
+        if let Some(message) = report.unexplained {
+            return Err(super::unexplained(message));
         }
-        let crossings = at_home(heard.crossings, self.native.names_mut());
+        let crossings = at_home(report.crossings, self.worker.explorer.names_mut());
         if !crossings.is_empty() {
             self.crossings = crossings;
         }
-        let Some((Portable { what: mut noticed, lineages }, inputs)) = heard.noticed else { return Ok(false) };
-        if ending || self.is_known(&noticed) {
+        let Some(Portable { what: mut observation, lineages }) = report.observation else { return Ok(false) };
+        if ending || self.is_known(&observation) {
             return Ok(false);
         }
-        let names = self.native.names_mut();
-        let prefix = noticed.prefix.iter().zip(&lineages).map(|(planned, lineage)| {
+        let names = self.worker.explorer.names_mut();
+        let prefix = observation.prefix.iter().zip(&lineages).map(|(planned, lineage)| {
             let transition = Transition { thread: names.descendant(lineage), ..planned.transition };
             Planned { transition, op: None }
         });
-        noticed.prefix = prefix.collect();
-        self.native.set_inputs(&inputs);
-        // It was noticed with that in mind, and which steps there are may depend on it.
-        self.native.know_loops(&heard.loops);
-        self.keep(noticed)?;
-        Ok(!self.check.keep_going)
+        observation.prefix = prefix.collect();
+        // It was observed with that in mind, and which steps there are may depend on it.
+        self.worker.explorer.learn(&report.lessons);
+        self.keep(observation)?;
+        Ok(!self.settings.keep_going)
     }
 
     /// Takes an estimate that was made from the beginning.
     fn take_total(&mut self, estimate: Option<ordain_explore::estimate::Estimate>, total: &Summary) {
         let Some(e) = estimate else { return };
         let done = self.searched(total);
-        self.estimate = Some(Estimate::from_ln(e.ln, e.low, e.high, e.done).with_done(done));
+        self.estimate = unrefuted(Estimate::from_ln(e.ln, e.low, e.high, e.done), done);
     }
 }
 
+/// An estimate of a search of which so much is done, and something left: none if that shows that it is wrong.
+fn unrefuted(estimate: Estimate, done: u64) -> Option<Estimate> {
+    (estimate.log10 >= (done as f64 + 1.0).log10()).then(|| estimate.with_done(done))
+}
+
 /// Leads the workers.
-struct Leading {
+struct Leading<F: std::error::Error + 'static> {
     before: Duration,
     rhythm: Rhythm,
     losses: u32,
+    /// How many executions of the result that is being taken in misbehaved.
+    last_failing: u64,
     stop: bool,
     given_up: bool,
-    problem: Option<Problem>,
+    problem: Option<Problem<F>>,
     /// What was done when a finding ended the check: whatever comes of the search, this led to it.
     ended_with: Option<Summary>,
 }
 
-impl Leading {
-    fn hear(
+impl<F: std::error::Error + Clone + Send + 'static> Leading<F> {
+    fn hear<E: Explorer<Failure = F>>(
         &mut self,
-        run: &mut Run<'_>,
-        common: &Common<'_>,
+        run: &mut Campaign<'_, E>,
+        common: &Common<F>,
         desk: &Desk,
-        told: Drive<Heard>,
+        told: Drive<WorkerReport>,
         most: u64,
     ) -> ControlFlow<()> {
         match told {
-            Drive::Result(heard) => {
+            Drive::Result(report) => {
                 let before = desk.lock().total();
                 let mut total = before;
-                total.add(&heard.summary);
+                total.add(&report.summary);
+                self.last_failing = report.failing;
                 let unconfirmed = run.unconfirmed.clone();
                 // When a finding has ended the check, others may have noticed something too.
-                return match run.take_heard(heard, &before, self.ended_with.is_some()) {
+                return match run.take_report(report, &before, self.ended_with.is_some()) {
                     // What was noticed and not confirmed must be come to again, so this is not taken to be explored.
                     Ok(_) if run.unconfirmed.is_more_than(&unconfirmed) => ControlFlow::Break(()),
                     Ok(over) => {
@@ -424,12 +479,16 @@ impl Leading {
                     }
                 };
             }
-            Drive::Accepted(Accepted::Counts) => self.losses = 0,
+            Drive::Accepted(Accepted::Counts) => (self.losses, self.last_failing) = (0, 0),
             Drive::Accepted(Accepted::Restarted) => {
                 run.estimate = None;
                 run.classes.clear();
+                run.took_turns = false;
+                // What has begun again is found again.
+                run.failing = run.observed.len() as u64;
+                self.last_failing = 0;
             }
-            Drive::Accepted(Accepted::Stale) => {}
+            Drive::Accepted(Accepted::Stale) => run.failing -= std::mem::take(&mut self.last_failing).min(run.failing),
             Drive::Accepted(Accepted::Malformed) => self.lose(run, "its result made no sense".into()),
             Drive::Lost(why) => {
                 if self.stop
@@ -452,23 +511,27 @@ impl Leading {
         ControlFlow::Continue(())
     }
 
-    fn lose(&mut self, run: &mut Run<'_>, why: String) {
-        run.native.losses += 1;
-        run.native.last_loss = Some(why);
+    fn lose<E: Explorer<Failure = F>>(&mut self, run: &mut Campaign<'_, E>, why: String) {
+        run.worker.explorer.note_loss(why);
         self.losses += 1;
         self.given_up |= self.losses > MOST_LOSSES;
     }
 
-    fn tick(&mut self, run: &mut Run<'_>, common: &Common<'_>, controller: &Controller) {
+    fn tick<E: Explorer<Failure = F>>(
+        &mut self,
+        run: &mut Campaign<'_, E>,
+        common: &Common<F>,
+        controller: &Controller,
+    ) {
         run.division = Some(controller.division());
         if run.wants_forecast(Duration::MAX) != Wanted::No {
-            run.foreseen.1 = Instant::now();
+            run.foreseen = Instant::now();
             common.forecast.store(true, Relaxed);
         }
         let total = controller.total();
-        run.estimate = run.estimate.map(|e| e.with_done(run.searched(&total)));
+        run.estimate = run.estimate.and_then(|e| unrefuted(e, run.searched(&total)));
         self.stop |= run.tell_progress(&total);
-        if self.rhythm.is_due() {
+        if self.rhythm.is_due() && run.is_keepable() {
             let begin = Instant::now();
             run.keep_search(controller, self.before);
             self.rhythm.note(begin);

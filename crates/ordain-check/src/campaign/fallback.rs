@@ -3,16 +3,16 @@
 //! Several workers may get into each other's way, by a file or a port; a mode may not put back something that the program has changed.
 //! So there is one worker first, then fork mode, then exec mode. Only what differs there too is not deterministic.
 
-use super::Problem;
-use super::run::Run;
-use ordain_explore::Summary;
-use ordain_explore::estimate::Foresight;
+use super::{Attempt, Campaign};
+use crate::Problem;
+use crate::explorer::Explorer;
 use ordain_explore::frontier::Labour;
+use ordain_report::terminal::with_article;
 use std::time::Instant;
 
-impl Run<'_> {
+impl<E: Explorer> Campaign<'_, E> {
     /// Runs the program twice under the same schedule, in the first mode in which it does the same.
-    pub(super) fn settle(&mut self) -> Result<(), Problem> {
+    pub(crate) fn settle(&mut self) -> Attempt<(), E> {
         while let Err(problem) = self.run_twice() {
             self.go_down(problem)?;
         }
@@ -20,12 +20,14 @@ impl Run<'_> {
     }
 
     /// Prepares to begin again, if the problem may be that executions have something in common. If not, gives it back.
-    pub(super) fn go_down(&mut self, problem: Problem) -> Result<(), Problem> {
+    pub(super) fn go_down(&mut self, problem: Problem<E::Failure>) -> Attempt<(), E> {
         let what = match &problem {
             Problem::Nondeterminism { step, difference } => {
                 format!("under the same schedule the program did not do the same: after {step} steps {difference}")
             }
-            Problem::Unconfirmed { kind, .. } => format!("a {kind} did not show again in a fresh process"),
+            Problem::Unconfirmed { kind, .. } => {
+                format!("{} did not show again in a fresh process", with_article(kind))
+            }
             _ => return Err(problem),
         };
         if self.limit.is_over() {
@@ -36,21 +38,17 @@ impl Run<'_> {
             self.workers = 1;
             self.note_once(format!("with {crowd} workers {what}. The search began again with one"));
             // What is still running there must not disturb the next.
-            self.native = self.native.fresh_like()?;
+            self.worker.explorer.anew()?;
         } else {
-            let mode = self.native.mode();
-            let Some(lower) = self.native.lower(&what)? else { return Err(problem) };
-            self.native = lower;
-            let next = self.native.mode().word();
-            self.note_once(format!("in {} mode {what}. The search began again in {next} mode", mode.word()));
+            let Some([from, to]) = self.worker.explorer.lower(&what)? else { return Err(problem) };
+            self.note_once(format!("in {from} mode {what}. The search began again in {to} mode"));
         }
-        self.outputs.clear();
+        self.worker.begin_anew();
         self.crossings.clear();
         self.classes.clear();
         (self.visible, self.spin_held, self.discarded, self.resumable) = (0, false, 0, false);
-        self.cross_checked = 0;
-        (self.estimate, self.foresight) = (None, Foresight::default());
-        self.foreseen = (Summary::default(), Instant::now());
+        (self.cross_checked, self.took_turns, self.failing) = (0, false, 0);
+        (self.estimate, self.foreseen) = (None, Instant::now());
         (self.division, self.labour) = (None, Labour::default());
         Ok(())
     }

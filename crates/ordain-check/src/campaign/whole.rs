@@ -1,11 +1,11 @@
 //! A search that one process explores from its beginning to its end, of which is kept what is left.
 
-use super::Problem;
 use super::checkpoint::Checkpoint;
-use super::run::{Explored, Run};
-use crate::target::{Allowance, Wanted};
+use super::{Attempt, Campaign, Explored};
+use crate::explorer::Explorer;
+use crate::turn::{Allowance, Part, Wanted};
+use ordain_explore::Summary;
 use ordain_explore::frontier::{self, Controller, Order, Rule};
-use ordain_explore::{Summary, Target as _};
 use ordain_report::checkpoint::Rhythm;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 pub(super) struct Keeping {
     rule: Rule,
     /// Time that the search took in earlier runs.
-    before: Duration,
+    pub(super) before: Duration,
     pub(super) rhythm: Rhythm,
     /// What was done in what is kept.
     pub(super) total: Summary,
 }
 
-impl Run<'_> {
-    /// Explores with one process, from what was kept on. `None` if the process cannot do that by itself.
-    pub(super) fn search_whole(&mut self, kept: Option<Checkpoint>) -> Result<Option<Explored>, Problem> {
-        let Some(rule) = self.kind().rule().filter(|_| self.is_keepable()) else {
-            return self.search_inside(Summary::default(), None);
+impl<E: Explorer> Campaign<'_, E> {
+    /// Explores as one worker, from what was kept on.
+    pub(super) fn search_whole(&mut self, kept: Option<Checkpoint<E::Finding>>) -> Attempt<Explored, E> {
+        let Some(rule) = self.kind.rule().filter(|_| self.is_keepable()) else {
+            return self.search(Summary::default(), None);
         };
         let mut keeping =
             Keeping { rule, before: Duration::ZERO, rhythm: Rhythm::default(), total: Summary::default() };
@@ -32,23 +32,20 @@ impl Run<'_> {
             controller.take_over();
             (keeping.before, keeping.total) = (elapsed, controller.total());
             self.observer.resumed(keeping.total.executions);
-            if !self.findings.is_empty() && !self.check.keep_going {
-                return Ok(Some((keeping.total, None, None)));
+            if !self.findings.is_empty() && !self.settings.keep_going {
+                return Ok((keeping.total, None, None));
             }
             self.begin_with(&mut controller);
         }
-        let explored = self.search_inside(Summary::default(), Some(&mut keeping))?;
-        if explored.is_none() {
-            self.native.begin_with(None);
-        }
-        Ok(explored)
+        self.search(Summary::default(), Some(&mut keeping))
     }
 
     /// Keeps that everything was explored and only the cross-check is left.
     pub(super) fn keep_finished(&mut self, summary: &Summary, before: Duration) {
-        let Some(rule) = self.kind().rule().filter(|_| self.is_keepable()) else { return };
-        let explored = frontier::Explored { finished: 1, loops: self.native.loops().to_vec(), ..Default::default() };
-        if let Some(controller) = Controller::undivided(rule, explored, self.native.names(), *summary) {
+        let Some(rule) = self.kind.rule().filter(|_| self.is_keepable()) else { return };
+        let explored =
+            frontier::Explored { finished: 1, loops: self.worker.explorer.lessons().to_vec(), ..Default::default() };
+        if let Some(controller) = Controller::undivided(rule, explored, self.worker.explorer.names(), *summary) {
             self.resumable = self.keep_search(&controller, before);
         }
     }
@@ -59,7 +56,8 @@ impl Run<'_> {
             return true;
         }
         let begin = Instant::now();
-        let Some(mut controller) = Controller::undivided(keeping.rule, explored, self.native.names(), *total) else {
+        let Some(mut controller) = Controller::undivided(keeping.rule, explored, self.worker.explorer.names(), *total)
+        else {
             self.note_once("what is left of the search could not be kept: it makes no sense".into());
             return false;
         };
@@ -71,12 +69,13 @@ impl Run<'_> {
     }
 
     /// Keeps what is left at the end.
-    pub(super) fn keep_the_last(&mut self, keeping: &mut Keeping, total: &Summary) -> Result<(), Problem> {
+    pub(super) fn keep_the_last(&mut self, keeping: &mut Keeping, total: &Summary) -> Attempt<(), E> {
         let (time, forecast) = (Duration::ZERO, Wanted::No);
         let allowance = Allowance { before: total.executions, executions: 0, time, forecast, keep: true };
         let job = self.job();
-        let turn = self.in_a_moment(|run| run.native.explore(&job, &allowance))?;
-        if let Some(explored) = turn.and_then(|turn| turn.explored) {
+        let explored =
+            self.in_a_moment(|campaign| campaign.worker.explore(&job, Part::Whole, &allowance, None, &campaign.limit));
+        if let Some(explored) = explored?.and_then(|turn| turn.explored) {
             self.resumable = self.keep_whole(keeping, explored, total);
         }
         Ok(())
@@ -85,6 +84,6 @@ impl Run<'_> {
     /// A process that is lost goes on from there.
     fn begin_with(&mut self, controller: &mut Controller) {
         let rest = controller.whole().map(|(task, births)| Order { task, births: Arc::new(births) });
-        self.native.begin_with(rest);
+        self.worker.resume_from(rest);
     }
 }

@@ -12,7 +12,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// A limit of a check. Copies share what stops them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Limit {
+pub struct Limit {
     /// How long a program has to come back behind it, if not as long as usual.
     grace: Option<Duration>,
     deadline: Option<Instant>,
@@ -24,34 +24,34 @@ pub(crate) struct Limit {
 
 impl Limit {
     /// At a deadline, if there is one.
-    pub(crate) fn at(deadline: Option<Instant>) -> Self {
+    pub fn at(deadline: Option<Instant>) -> Self {
         Self { deadline, ..Self::default() }
     }
 
     /// So soon, and hardly later.
-    pub(crate) fn soon(time: Duration) -> Self {
+    pub fn soon(time: Duration) -> Self {
         Self { grace: Some(time / 2), ..Self::at(Some(Instant::now() + time)) }
     }
 
     /// How long a program has to come back behind it.
-    pub(crate) fn grace(&self) -> Duration {
+    pub fn grace(&self) -> Duration {
         self.grace.unwrap_or(GRACE)
     }
 
     /// The same, and whenever somebody sets a flag.
-    pub(crate) fn or(mut self, stop: Option<Arc<AtomicBool>>) -> Self {
+    pub fn or(mut self, stop: Option<Arc<AtomicBool>>) -> Self {
         self.stops.extend(stop);
         self
     }
 
     /// The same, and so much longer from when it is seen to be reached: for what must be said even then.
-    pub(crate) fn with_last_word(mut self, time: Duration) -> Self {
+    pub fn with_last_word(mut self, time: Duration) -> Self {
         self.last_word = Some((time, Arc::default()));
         self
     }
 
     /// Whether it is reached.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         let reached = self.is_stopped() || self.is_late();
         match &self.last_word {
             Some((time, since)) if reached => since.get_or_init(Instant::now).elapsed() >= *time,
@@ -59,18 +59,32 @@ impl Limit {
         }
     }
 
+    /// The same, so much later.
+    pub fn postponed(mut self, time: Duration) -> Self {
+        self.deadline = self.deadline.and_then(|deadline| deadline.checked_add(time));
+        self
+    }
+
+    /// When it is reached if nobody stops it before, for who cannot ask again.
+    pub fn deadline(&self) -> Option<Instant> {
+        match (&self.last_word, self.deadline) {
+            (Some((time, _)), Some(deadline)) => deadline.max(Instant::now()).checked_add(*time),
+            (_, deadline) => deadline,
+        }
+    }
+
     /// Whether somebody has stopped it.
-    pub(crate) fn is_stopped(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.stops.iter().any(|stop| stop.load(Relaxed))
     }
 
     /// Whether its deadline has passed.
-    pub(crate) fn is_late(&self) -> bool {
+    pub fn is_late(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// The time until the deadline.
-    pub(crate) fn left(&self) -> Duration {
+    pub fn left(&self) -> Duration {
         self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()))
     }
 }

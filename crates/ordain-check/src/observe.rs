@@ -38,6 +38,10 @@ pub trait Observer {
     fn allowance(&self, _done: u64) -> (Duration, u64) {
         (Duration::MAX, u64::MAX)
     }
+    /// How long the search has waited for its turns: that is not time of the search.
+    fn waited(&self) -> Duration {
+        Duration::ZERO
+    }
     /// A finding is being made smaller.
     fn shrinking(&mut self, _kind: Kind, _elapsed: Duration) {}
     /// Whether the check shall end as it is.
@@ -51,7 +55,7 @@ pub trait Observer {
 }
 
 /// Nobody.
-pub(crate) struct Unobserved;
+pub struct Unobserved;
 
 impl Observer for Unobserved {
     fn progress(&mut self, _progress: &Progress) {}

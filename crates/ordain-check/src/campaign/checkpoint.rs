@@ -1,0 +1,157 @@
+//! Keeping a search that is not finished: what is left, what was found, and of which program.
+//!
+//! It is written whole or not at all, beside the findings, at intervals and at the end. What it says is checked before it is believed.
+
+use super::{Attempt, Campaign};
+use crate::explorer::{Explorer, Observation};
+use crate::{Problem, Resume};
+use ordain_explore::classes::Classes;
+use ordain_explore::frontier::Controller;
+use ordain_report::Kind;
+use ordain_report::checkpoint::{self, Identity};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Duration;
+
+/// How the search of a check is kept.
+#[derive(Clone, Debug)]
+pub struct CheckpointFile {
+    /// The name of its file, in the directory of the check.
+    pub file: String,
+    /// What a search that is resumed must agree in: all that decides what is explored.
+    pub identity: Identity,
+}
+
+/// What is known of a search that is not finished.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(super) struct Checkpoint<F> {
+    pub(super) controller: Controller,
+    /// Time that it took so far, and processor time of exploring.
+    pub(super) elapsed: Duration,
+    exploring: Duration,
+    visible: usize,
+    spin_held: bool,
+    took_turns: bool,
+    failing: u64,
+    classes: Classes,
+    /// What only the front end understands.
+    condition: Vec<u8>,
+    findings: Vec<Kept>,
+    #[serde(skip)]
+    of: std::marker::PhantomData<F>,
+}
+
+/// The same, to be written.
+#[derive(Serialize)]
+struct Borrowed<'a> {
+    controller: &'a Controller,
+    elapsed: Duration,
+    exploring: Duration,
+    visible: usize,
+    spin_held: bool,
+    took_turns: bool,
+    failing: u64,
+    classes: &'a Classes,
+    condition: Vec<u8>,
+    findings: Vec<Kept>,
+}
+
+/// A finding, as text.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    kind: Kind,
+    place: String,
+    finding: String,
+}
+
+impl<E: Explorer> Campaign<'_, E> {
+    /// Whether what is left of the search is kept.
+    pub(super) fn is_keepable(&self) -> bool {
+        self.workers > 0 && self.settings.directory.is_some() && self.is_divisible()
+    }
+
+    /// Whether there is a file of a search that was kept.
+    pub(super) fn is_kept(&self) -> bool {
+        self.settings.directory.as_deref().is_some_and(|directory| directory.join(&self.place.file).exists())
+    }
+
+    /// Writes what is left, so that it can be resumed; `false` if it cannot.
+    pub(super) fn keep_search(&mut self, controller: &Controller, before: Duration) -> bool {
+        let settings = self.settings;
+        let Some(directory) = settings.directory.as_deref() else { return false };
+        let written = self.write(directory, controller, before);
+        if let Err(why) = &written {
+            self.note_once(format!("what is left of the search could not be kept: {why}"));
+        }
+        written.is_ok()
+    }
+
+    fn write(&self, directory: &Path, controller: &Controller, before: Duration) -> Result<(), String> {
+        let kept = |(finding, observation): (&E::Finding, &Observation)| {
+            let finding = serde_json::to_string(finding).map_err(|e| e.to_string())?;
+            Ok(Kept { kind: observation.kind, place: observation.place.clone(), finding })
+        };
+        let body = Borrowed {
+            controller,
+            elapsed: before + self.started.elapsed(),
+            exploring: self.exploring,
+            visible: self.visible,
+            spin_held: self.spin_held,
+            took_turns: self.took_turns,
+            failing: self.failing,
+            classes: &self.classes,
+            condition: self.worker.explorer.tell_condition(false),
+            findings: self.findings.iter().zip(&self.observed).map(kept).collect::<Result<_, String>>()?,
+        };
+        let bytes = postcard::to_allocvec(&body).map_err(|e| e.to_string())?;
+        checkpoint::write(directory, &self.place.file, &self.place.identity, &bytes)
+    }
+
+    /// Reads the search that was kept, if it is one of this program with these options, and takes over what it has found.
+    pub(super) fn resume(&mut self) -> Attempt<Checkpoint<E::Finding>, E> {
+        let directory = self.settings.directory.clone().unwrap_or_default();
+        let path = directory.join(&self.place.file);
+        let refuse = |reason: &str| Problem::Resume { path: path.clone(), reason: reason.into() };
+        if !self.is_keepable() {
+            let reason = self.worker.explorer.indivisible().filter(|_| self.settings.resume == Resume::IfPossible);
+            return Err(refuse(reason.unwrap_or(
+                "only a search with the strategy optimal, source or portfolio, without bounds, in snapshot or fork mode, can be resumed",
+            )));
+        }
+        let body =
+            checkpoint::read(&directory, &self.place.file, &self.place.identity).map_err(|reason| refuse(&reason))?;
+        let body = body.ok_or_else(|| refuse("no unfinished search was kept there"))?;
+        let checkpoint: Checkpoint<E::Finding> = postcard::from_bytes(&body).map_err(|_| refuse("it is damaged"))?;
+        if !checkpoint.controller.is_intact() {
+            return Err(refuse("it is damaged"));
+        }
+        (self.findings, self.observed) = checkpoint.findings().ok_or_else(|| refuse("its findings cannot be read"))?;
+        (self.exploring, self.visible, self.spin_held) =
+            (checkpoint.exploring, checkpoint.visible, checkpoint.spin_held);
+        (self.failing, self.took_turns) = (checkpoint.failing, checkpoint.took_turns);
+        self.classes.clone_from(&checkpoint.classes);
+        self.worker.explorer.take_condition(&checkpoint.condition);
+        Ok(checkpoint)
+    }
+}
+
+/// How many executions were made in the search that is kept, if it can be resumed.
+pub fn kept_executions(directory: &Path, place: &CheckpointFile) -> u64 {
+    let body = checkpoint::read(directory, &place.file, &place.identity).ok().flatten();
+    let kept = body.and_then(|body| postcard::from_bytes::<Checkpoint<()>>(&body).ok());
+    kept.filter(|kept| kept.controller.is_intact()).map_or(0, |kept| kept.controller.total().executions)
+}
+
+impl<F: DeserializeOwned> Checkpoint<F> {
+    /// The findings so far.
+    fn findings(&self) -> Option<(Vec<F>, Vec<Observation>)> {
+        let finding = |kept: &Kept| {
+            let finding: F = serde_json::from_str(&kept.finding).ok()?;
+            let (kind, place) = (kept.kind, kept.place.clone());
+            Some((finding, Observation { kind, message: String::new(), place, prefix: Vec::new() }))
+        };
+        self.findings.iter().map(finding).collect::<Option<Vec<_>>>().map(|all| all.into_iter().unzip())
+    }
+}
