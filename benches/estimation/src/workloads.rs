@@ -2,7 +2,7 @@
 
 use crate::{irregular, programs};
 use ordain_explore::strategy::Kind;
-use ordain_native::{Launch, Mode, Native, Patience, default_options};
+use ordain_native::{Launch, Mode, Native, Patience, Settings, options};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -70,7 +70,7 @@ impl Workload {
 pub(crate) fn native(program: &Path, arguments: &[OsString]) -> Native {
     let launch =
         Launch { program: program.into(), arguments: arguments.to_vec(), environment: Vec::new(), input: Vec::new() };
-    Native::new(launch, default_options(), Some(Mode::Snapshot), Patience::default())
+    Native::new(launch, options(&Settings::default()), Some(Mode::Snapshot), Patience::default())
         .unwrap_or_else(|failure| panic!("{}: {failure}", program.display()))
 }
 

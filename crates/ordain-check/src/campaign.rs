@@ -19,7 +19,7 @@ use crate::observe::{Observer, Progress};
 use crate::resources::processor_time;
 use crate::turn::{Allowance, Job, Part, Turn, Wanted};
 use crate::worker::Worker;
-use crate::{Problem, Resume, Settings};
+use crate::{Problem, Resume, RunOptions, Settings};
 use confirm::Unconfirmed;
 use crosscheck::CrossCheck;
 use ordain_explore::classes::Classes;
@@ -46,6 +46,7 @@ const MOST_COLLISIONS: u32 = 3;
 /// A check that runs.
 pub struct Campaign<'a, E: Explorer> {
     settings: &'a Settings,
+    options: &'a RunOptions,
     observer: &'a mut dyn Observer,
     place: CheckpointFile,
     worker: Worker<E>,
@@ -114,22 +115,24 @@ impl<'a, E: Explorer> Campaign<'a, E> {
     /// Prepares to check a program.
     pub fn new(
         settings: &'a Settings,
+        options: &'a RunOptions,
         mut explorer: E,
         place: CheckpointFile,
         observer: &'a mut dyn Observer,
     ) -> Attempt<Self, E> {
-        let trace = settings.exploration_trace.as_deref().map(store::create).transpose().map_err(Problem::Trace)?;
+        let trace = options.exploration_trace.as_deref().map(store::create).transpose().map_err(Problem::Trace)?;
         explorer.set_limit(Limit::default());
         let mut worker = Worker::new(explorer);
         if let Some(trace) = trace {
             worker.trace(TraceFile::to(trace));
         }
-        Ok(Self::with_worker(settings, worker, place, observer))
+        Ok(Self::with_worker(settings, options, worker, place, observer))
     }
 
     /// The same with a worker that has explored before.
     pub(crate) fn with_worker(
         settings: &'a Settings,
+        options: &'a RunOptions,
         mut worker: Worker<E>,
         place: CheckpointFile,
         observer: &'a mut dyn Observer,
@@ -140,16 +143,17 @@ impl<'a, E: Explorer> Campaign<'a, E> {
         worker.explorer.set_limit(limit.clone());
         Self {
             settings,
+            options,
             observer,
-            place,
+            place: place.for_search(settings),
             worker,
             kind: settings.strategy(),
             started,
             limit,
-            workers: settings.workers,
+            workers: options.workers,
             crowd: 0,
             collisions: 0,
-            bound: settings.bound,
+            bound: settings.bound(),
             findings: Vec::new(),
             numbered: 0,
             observed: Vec::new(),
@@ -168,7 +172,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
             cpu: processor_time(),
             progress: Samples::default(),
             interrupted: false,
-            traced: settings.exploration_trace.is_some(),
+            traced: options.exploration_trace.is_some(),
             crossings: Vec::new(),
             estimate: None,
             foreseen: started,
@@ -194,7 +198,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
 
     /// Does all of it.
     pub fn run(mut self) -> Attempt<Outcome<E>, E> {
-        let mut resume = self.settings.resume != Resume::No;
+        let mut resume = self.options.resume != Resume::No;
         let (summary, coverage, departed) = loop {
             let explored = self.settle().and_then(|()| self.explore(std::mem::take(&mut resume)));
             match explored {
@@ -331,7 +335,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
     /// Explores; gives what was done, what that covers, and where the program departed from a plan, if it did.
     fn explore(&mut self, resume: bool) -> Attempt<Explored, E> {
         let begin = Instant::now();
-        let kept = match self.settings.resume {
+        let kept = match self.options.resume {
             _ if !resume => None,
             Resume::IfPossible => match self.resume() {
                 Ok(kept) => Some(kept),
@@ -419,7 +423,12 @@ impl<'a, E: Explorer> Campaign<'a, E> {
     /// Workers were in each other's way: whether several can begin again, kept apart.
     fn are_kept_apart(&mut self) -> bool {
         self.collisions += 1;
-        self.workers_now() > 1 && self.collisions < MOST_COLLISIONS
+        let apart = self.workers_now() > 1 && self.collisions < MOST_COLLISIONS;
+        if !apart {
+            // What follows is the work of one.
+            self.crowd = 0;
+        }
+        apart
     }
 
     /// Whether a search would come to a verdict that is not told without a cross-check.
@@ -521,14 +530,14 @@ impl<'a, E: Explorer> Campaign<'a, E> {
                     kept => kept?,
                 }
                 if !self.settings.keep_going {
-                    if let Some(keeping) = keeping.filter(|_| self.settings.keep_result) {
+                    if let Some(keeping) = keeping.filter(|_| self.options.keep_result) {
                         self.keep_the_last(keeping, &total)?;
                     }
                     return Ok((total, None, None));
                 }
             }
             if turn.coverage.is_some() {
-                if self.settings.keep_result {
+                if self.options.keep_result {
                     self.keep_finished(&total, keeping.map_or(Duration::ZERO, |keeping| keeping.before));
                 }
                 return Ok((total, turn.coverage, None));
@@ -591,7 +600,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
             strategy: self.kind,
             bound: self.bound,
             seed: self.settings.seed,
-            depth: self.settings.depth,
+            depth: self.settings.pct_depth,
             recognition: self.worker.recognition(!self.kind.samples()),
             foresees: exhaustive,
             worker: 0,

@@ -5,7 +5,7 @@ use crate::explorer::{Explorer, Observation};
 use crate::limit::Limit;
 use crate::observe::Unobserved;
 use crate::turn::{Allowance, Job, Part, Wanted};
-use crate::{Problem, Settings};
+use crate::{Problem, RunOptions, Settings};
 use ordain_explore::estimate::Estimate;
 use ordain_explore::frontier::{Done, Order};
 use std::time::{Duration, Instant};
@@ -46,7 +46,8 @@ impl<E: Explorer> Fragments<E> {
     /// Makes sure that the program is deterministic.
     pub fn open(settings: Settings, explorer: E) -> Result<Self, Problem<E::Failure>> {
         let mut unobserved = Unobserved;
-        let mut campaign = Campaign::new(&settings, explorer, nowhere(), &mut unobserved)?;
+        let options = RunOptions::default();
+        let mut campaign = Campaign::new(&settings, &options, explorer, nowhere(), &mut unobserved)?;
         campaign.settle()?;
         let (job, worker) = campaign.into_parts();
         Ok(Self { settings, worker: Some(worker), job, known: Vec::new(), foreseen: None })
@@ -88,7 +89,7 @@ impl<E: Explorer> Fragments<E> {
         let Some(done) = turn.done.take() else { return Err("there is no result".into()) };
         let mut findings = Vec::new();
         if let Some(observation) = turn.observation.take() {
-            let key = format!("{} {}", observation.kind.word(), observation.place);
+            let key = format!("{} {}", observation.kind.name(), observation.place);
             let found = match self.known.iter().find(|(known, _)| known.is_like(&observation)) {
                 Some((_, finding)) => finding.clone(),
                 None => self.confirm(observation).map_err(|problem| problem.to_string())?,
@@ -104,12 +105,13 @@ impl<E: Explorer> Fragments<E> {
     fn confirm(&mut self, observation: Observation) -> Result<E::Finding, Problem<E::Failure>> {
         let mut unobserved = Unobserved;
         let unconfirmed = || Problem::Unconfirmed {
-            kind: observation.kind.word(),
+            kind: observation.kind.name(),
             message: observation.message.clone(),
             instead: "ended well".into(),
         };
         let worker = self.worker.take().ok_or_else(unconfirmed)?;
-        let mut campaign = Campaign::with_worker(&self.settings, worker, nowhere(), &mut unobserved);
+        let options = RunOptions::default();
+        let mut campaign = Campaign::with_worker(&self.settings, &options, worker, nowhere(), &mut unobserved);
         let numbered = self.known.len();
         let confirmed = campaign.confirm_alone(observation.clone(), numbered);
         self.worker = Some(campaign.into_parts().1);

@@ -5,6 +5,7 @@
 //! samples, keeps what is left, goes down after a divergence, cross-checks, makes findings smaller and confirms them. A
 //! [`Worker`] explores a part of a search within an allowance, wherever the parts come from.
 
+pub mod amount;
 pub mod campaign;
 mod explorer;
 mod fragments;
@@ -13,10 +14,11 @@ mod limit;
 mod observe;
 mod problem;
 mod resources;
-mod settings;
+pub mod settings;
 mod turn;
 mod worker;
 
+pub use amount::Amount;
 pub use campaign::{Campaign, CheckpointFile, Outcome, kept_executions};
 pub use explorer::{Explorer, Observation, Proof, Recruit, Watched};
 pub use fragments::{FragmentResult, Fragments};
@@ -24,6 +26,6 @@ pub use limit::Limit;
 pub use observe::{Observer, Progress, Unobserved};
 pub use problem::Problem;
 pub use resources::processor_time;
-pub use settings::{Resume, Settings};
+pub use settings::{Resume, RunOptions, Settings};
 pub use turn::{Allowance, Job, Part, Recognition, Turn, Wanted};
 pub use worker::Worker;

@@ -1,7 +1,7 @@
 //! A front end in few lines: scripted threads that take locks. Everything that a check does comes from the crate.
 
 use ordain_check::{Campaign, CheckpointFile, Explorer, Observation, Outcome, Problem, Proof, Recruit, Resume};
-use ordain_check::{Settings, Unobserved};
+use ordain_check::{RunOptions, Settings, Unobserved};
 use ordain_explore::frontier::Order;
 use ordain_explore::{Plan, Target, prefix_of};
 use ordain_model::describe::{Place, Words};
@@ -133,20 +133,20 @@ impl Explorer for Toy {
 const SAME: Script = &[&[0], &[0], &[0], &[0]];
 const INVERTED: Script = &[&[0, 1], &[1, 0], &[0]];
 
-fn check(script: Script, settings: &Settings) -> Result<Outcome<Toy>, Problem<Infallible>> {
+fn check(script: Script, settings: &Settings, options: &RunOptions) -> Result<Outcome<Toy>, Problem<Infallible>> {
     let identity = vec![("script".to_owned(), format!("{script:?}"))];
     let place = CheckpointFile { file: "checkpoint".into(), identity };
-    Campaign::new(settings, Toy::new(script), place, &mut Unobserved)?.run()
+    Campaign::new(settings, options, Toy::new(script), place, &mut Unobserved)?.run()
 }
 
-fn settings() -> Settings {
-    Settings { directory: None, ..Settings::default() }
+fn with(workers: usize) -> RunOptions {
+    RunOptions { workers, ..RunOptions::default() }
 }
 
 #[test]
 fn every_order_of_a_lock_is_explored_once_with_any_number_of_workers() {
     for workers in 1..=3 {
-        let outcome = check(SAME, &Settings { workers, ..settings() }).expect("a verdict");
+        let outcome = check(SAME, &Settings::default(), &with(workers)).expect("a verdict");
         assert_eq!((outcome.verdict, outcome.summary.executions), (Verdict::Verified, 24), "{workers} workers");
         assert!(outcome.cross_checked >= 1000, "{} samples", outcome.cross_checked);
         assert_eq!(outcome.division.is_some(), workers > 1);
@@ -156,7 +156,7 @@ fn every_order_of_a_lock_is_explored_once_with_any_number_of_workers() {
 #[test]
 fn a_deadlock_is_found_made_smaller_and_told() {
     for workers in 1..=2 {
-        let outcome = check(INVERTED, &Settings { workers, ..settings() }).expect("a verdict");
+        let outcome = check(INVERTED, &Settings::default(), &with(workers)).expect("a verdict");
         assert_eq!(outcome.verdict, Verdict::Finding);
         let [story] = outcome.findings.as_slice() else { panic!("{} findings", outcome.findings.len()) };
         assert_eq!(story.kind, Kind::Deadlock);
@@ -167,15 +167,19 @@ fn a_deadlock_is_found_made_smaller_and_told() {
 #[test]
 fn a_budget_ends_a_search_which_then_is_resumed() {
     let directory = tempfile::tempdir().expect("room for temporary files");
-    let strategy = Some(ordain_explore::strategy::Kind::Optimal);
-    let begun = Settings { directory: Some(directory.path().to_owned()), strategy, ..Settings::default() };
-    let first = check(SAME, &Settings { max_executions: Some(5), ..begun.clone() }).expect("a verdict");
+    let settings = Settings { strategy: Some(ordain_explore::strategy::Kind::Optimal), ..Settings::default() };
+    let begun = RunOptions { directory: Some(directory.path().to_owned()), ..with(1) };
+    let few = Settings { max_executions: Some(5), ..settings.clone() };
+    let first = check(SAME, &few, &begun).expect("a verdict");
     assert_eq!((first.verdict, first.summary.executions), (Verdict::NoFinding, 5));
     assert!(first.resumable && !first.path.is_empty());
     let estimate = first.estimate.expect("an estimate");
     assert!((estimate.log10 - 24f64.log10()).abs() < 0.5, "{estimate:?}");
-    let second = check(SAME, &Settings { resume: Resume::Must, ..begun.clone() }).expect("a verdict");
+    let resumed = RunOptions { resume: Resume::Must, ..begun };
+    let second = check(SAME, &settings, &resumed).expect("a verdict");
     assert_eq!((second.verdict, second.summary.executions), (Verdict::Verified, 24));
-    let other = check(INVERTED, &Settings { resume: Resume::Must, ..begun });
+    let other = check(INVERTED, &settings, &resumed);
     assert!(matches!(other, Err(Problem::Resume { .. })));
+    let sampled = Settings { spin_bound: 7, ..settings };
+    assert!(matches!(check(SAME, &sampled, &resumed), Err(Problem::Resume { .. })));
 }

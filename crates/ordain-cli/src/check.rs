@@ -16,12 +16,11 @@ use crate::output;
 use crate::problem::Problem;
 use crate::progress::Live;
 use crate::{expectation, look};
+use ordain_check::{Amount, Resume, RunOptions, Settings};
 use ordain_cluster::RunId;
-use ordain_explore::strategy::{Bound, Kind as Strategy};
-use ordain_model::Options;
-use ordain_native::{Check, Launch, Mode, Patience, Verdict, binary, record};
+use ordain_explore::strategy::Kind as Strategy;
+use ordain_native::{Check, Launch, ProgramSettings, Verdict, binary, record};
 use ordain_report::{Require, Run, Timeouts, store};
-use ordain_suite::Amount;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -43,28 +42,10 @@ pub(crate) struct Arguments {
     #[arg(trailing_var_arg = true, required_unless_present = "attach", value_name = "PROGRAM")]
     command: Vec<OsString>,
 
-    /// How schedules are chosen [default: optimal, or portfolio with a limit]
-    #[arg(long, value_name = "STRATEGY", value_parser = options::strategy())]
-    strategy: Option<Strategy>,
-    /// Only schedules with at most N preemptions
-    #[arg(long, value_name = "N", conflicts_with_all = ["strategy", "delay_bound"])]
-    preemption_bound: Option<u32>,
-    /// Only schedules with at most N delays
-    #[arg(long, value_name = "N", conflicts_with = "strategy")]
-    delay_bound: Option<u32>,
-    /// The seed of strategies that sample
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
-    /// How many ordering constraints the strategy pct looks for
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = options::pct_depth)]
-    pct_depth: usize,
-
-    /// Stop after that many executions
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    max_executions: Option<u64>,
-    /// Stop after that time, such as 30s, 5m or 1h
-    #[arg(long, value_name = "TIME", value_parser = options::duration)]
-    max_time: Option<Duration>,
+    #[command(flatten)]
+    settings: Settings,
+    #[command(flatten)]
+    program: ProgramSettings,
     /// Both in one, as for a suite: a time such as 5m, or a number such as "1000 executions"
     #[arg(long, value_name = "AMOUNT", conflicts_with_all = ["max_time", "max_executions"])]
     budget: Option<Amount>,
@@ -72,12 +53,6 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["require", "resume", "exploration_trace", "junit", "sarif", "trace", "detach", "cluster", "preemption_bound",
           "delay_bound"])]
     estimate: bool,
-    /// Go on after the first finding
-    #[arg(long)]
-    keep_going: bool,
-    /// What must be reached for status 0: `verified`, or `share=90%` of the classes, by the estimate
-    #[arg(long, value_name = "WHAT")]
-    require: Option<Require>,
 
     /// What the program reads from standard input [default: what is piped into this command, else nothing]
     #[arg(long, value_name = "FILE")]
@@ -86,39 +61,9 @@ pub(crate) struct Arguments {
     #[arg(long = "env", value_name = "NAME[=VALUE]", value_parser = options::variable_parser())]
     environment: Vec<(OsString, OsString)>,
 
-    /// The exit status that is no finding
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    expect_status: u8,
-    /// Take it as a finding if the program's output depends on the schedule
-    #[arg(long)]
-    compare_output: bool,
-
-    /// When sleeps and timeouts may end
-    #[arg(long, value_name = "WHEN", default_value = "any", value_parser = options::timeouts())]
-    timeouts: Timeouts,
     /// --timeouts last, by its old name
     #[arg(long, hide = true)]
     kind_time: bool,
-    /// Let waits on condition variables end without a reason, as POSIX allows
-    #[arg(long)]
-    spurious_wakeups: bool,
-    /// Idle rounds of a waiting loop that are explored
-    #[arg(long, value_name = "N", default_value_t = Options::default().spin_bound,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    spin_bound: u32,
-    /// Steps after which an execution that does not end is a finding
-    #[arg(long, value_name = "N", default_value_t = Options::default().max_steps, value_parser = options::at_least_one)]
-    max_steps: usize,
-    /// Processor time after which a thread that makes no visible call hangs [default: 2s]
-    #[arg(long, value_name = "TIME", value_parser = options::duration)]
-    hang_time: Option<Duration>,
-
-    /// How executions are started [default: the fastest that works for the program]
-    #[arg(long, value_name = "MODE")]
-    mode: Option<ModeName>,
-    /// How long a finding may be made smaller before it is shown; 0 shows it as it was found
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::duration_or_zero)]
-    shrink_time: Duration,
 
     /// How many processes explore at the same time; 0 for one on each core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = options::at_most::<MOST_WORKERS>)]
@@ -162,26 +107,6 @@ pub(crate) struct Arguments {
     connection: Connection,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ModeName {
-    /// Memory is put back after each execution
-    Snapshot,
-    /// Each execution is a child of a process that stands before main
-    Fork,
-    /// The program is started anew for each execution
-    Exec,
-}
-
-impl From<ModeName> for Mode {
-    fn from(name: ModeName) -> Self {
-        match name {
-            ModeName::Snapshot => Self::Snapshot,
-            ModeName::Fork => Self::Fork,
-            ModeName::Exec => Self::Exec,
-        }
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
     let result = match &arguments.cluster {
@@ -204,7 +129,7 @@ fn run_on_cluster(arguments: &Arguments, url: &str) -> Result<Outcome, Problem> 
         url,
         connection: &arguments.connection,
         quiet: arguments.quiet,
-        require: arguments.require,
+        require: arguments.settings.require,
         format: arguments.format,
         exports: &arguments.exports,
         directory: arguments.run_dir.clone(),
@@ -225,25 +150,25 @@ fn run_check(arguments: &Arguments, mut check: Check) -> Result<Outcome, Problem
     if arguments.estimate {
         return expectation::tell(check, arguments.quiet, arguments.format);
     }
-    let substitute = check.directory.as_deref().and_then(Substitute::of);
+    let substitute = check.run.directory.as_deref().and_then(Substitute::of);
     if let Some(substitute) = &substitute {
-        check.directory = substitute.directory.as_ref().map(|directory| directory.path().to_owned());
+        check.run.directory = substitute.directory.as_ref().map(|directory| directory.path().to_owned());
     }
     let mut live = Live::start(arguments.quiet);
     let report = check.run_watched(&mut live);
     live.end();
-    let mut report = report.map_err(|problem| match (problem, &check.exploration_trace) {
+    let mut report = report.map_err(|problem| match (problem, &check.run.exploration_trace) {
         (ordain_native::Problem::Trace(error), Some(path)) => Problem::UnwritableTrace { path: path.clone(), error },
         (problem, _) => Problem::Native { problem },
     })?;
     if let Some(substitute) = substitute {
         let (directory, note) = substitute.settle(!report.findings.is_empty() || report.resumable);
-        check.directory = directory;
+        check.run.directory = directory;
         report.notes.push(note);
     }
     let check = &check;
     let mut run = record::run(check, &report);
-    run.unmet = Require::unmet(arguments.require, &run);
+    run.unmet = Require::unmet(arguments.settings.require, &run);
     let kept = keep(check, &run, arguments.stdin.is_none());
     if !report.resumable {
         check.forget_search();
@@ -274,7 +199,7 @@ pub(crate) fn outcome_of(run: &Run) -> Outcome {
 
 /// Writes the record of the run, and what was piped into it if that is needed again; gives the run directory, unless there is none.
 fn keep(check: &Check, run: &Run, piped: bool) -> Result<Option<PathBuf>, String> {
-    let Some(directory) = check.directory.as_deref() else { return Ok(None) };
+    let Some(directory) = check.run.directory.as_deref() else { return Ok(None) };
     if piped && !check.launch.input.is_empty() && !run.findings.is_empty() {
         store::write(directory, INPUT, &check.launch.input)?;
     }
@@ -285,18 +210,23 @@ fn keep(check: &Check, run: &Run, piped: bool) -> Result<Option<PathBuf>, String
 fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
     let (program, rest) = arguments.command.split_first().map_or((OsString::new(), &[][..]), |(p, r)| (p.clone(), r));
     let binary = binary::inspect(&program, std::env::var_os("PATH").as_deref())?;
+    let mut settings = arguments.settings.clone();
+    match arguments.budget {
+        Some(Amount::Time(time)) => settings.max_time = Some(time),
+        Some(Amount::Executions(executions)) => settings.max_executions = Some(executions),
+        None => {}
+    }
+    if arguments.kind_time {
+        settings.timeouts = Timeouts::Last;
+    }
     if arguments.exploration_trace.is_some() {
-        let bound = arguments.preemption_bound.or(arguments.delay_bound).map(|_| "a bounded search");
-        let samples = arguments.strategy.filter(|s| s.samples()).map(Strategy::name);
+        let bound = settings.bound().map(|_| "a bounded search");
+        let samples = settings.strategy.filter(|s| s.samples()).map(Strategy::name);
         if let Some(strategy) = bound.or(samples) {
             return Err(Problem::NoTrace { strategy: strategy.to_owned() });
         }
     }
-    let (max_time, max_executions) = match arguments.budget {
-        Some(Amount::Time(time)) => (Some(time), None),
-        Some(Amount::Executions(executions)) => (None, Some(executions)),
-        None => (arguments.max_time, arguments.max_executions),
-    };
+    let max_time = settings.max_time;
     let launch = Launch {
         program: binary.path.clone(),
         arguments: rest.to_vec(),
@@ -313,39 +243,20 @@ fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
     Ok(Check {
         launch,
         binary,
-        options: Options {
-            spurious_wakeups: arguments.spurious_wakeups,
-            kind_time: arguments.kind_time || arguments.timeouts == Timeouts::Last,
-            spin_bound: arguments.spin_bound,
-            max_steps: arguments.max_steps,
-            ..ordain_native::default_options()
+        settings,
+        program: arguments.program.clone(),
+        run: RunOptions {
+            directory: Some(directory),
+            exploration_trace: arguments.exploration_trace.clone(),
+            workers: match arguments.workers {
+                0 => std::thread::available_parallelism().map_or(1, usize::from),
+                workers => workers,
+            },
+            slice: arguments.slice,
+            resume: if arguments.resume { Resume::Must } else { Resume::No },
+            keep_result: false,
         },
-        strategy: arguments.strategy,
-        bound: arguments.preemption_bound.map(Bound::Preemptions).or(arguments.delay_bound.map(Bound::Delays)),
-        seed: arguments.seed,
-        depth: arguments.pct_depth,
-        max_executions,
-        max_time,
-        mode: arguments.mode.map(Mode::from),
-        keep_going: arguments.keep_going,
-        compare_output: arguments.compare_output,
-        expected_status: arguments.expect_status.into(),
-        patience: arguments.hang_time.map_or_else(Patience::default, patience),
-        directory: Some(directory),
-        shrink_time: arguments.shrink_time,
-        exploration_trace: arguments.exploration_trace.clone(),
-        workers: match arguments.workers {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            workers => workers,
-        },
-        slice: arguments.slice,
-        resume: arguments.resume,
     })
-}
-
-/// A program may be without the processor for longer than it may use it.
-pub(crate) fn patience(busy: Duration) -> Patience {
-    Patience { busy, blocked: busy.saturating_mul(5) }
 }
 
 /// The run directory of a program, unless another one is given.

@@ -43,7 +43,7 @@ fn fastest(checks: &[Check], features: Features) -> Option<Mode> {
     }
 }
 
-fn word(status: Status) -> &'static str {
+fn status_name(status: Status) -> &'static str {
     match status {
         Status::Ok => "ok",
         Status::Limited => "limited",
@@ -66,7 +66,7 @@ fn table(checks: &[Check], mode: Option<Mode>, out: &mut dyn Write) -> io::Resul
     let width = |of: fn(&Check) -> usize| checks.iter().map(of).max().unwrap_or(0);
     let (name, found) = (width(|c| c.name.len()), width(|c| c.found.chars().count()));
     for check in checks {
-        let status = word(check.status);
+        let status = status_name(check.status);
         writeln!(out, "{status:<7}  {:<name$}  {:<found$}  for {}", check.name, check.found, check.needed_for)?;
         if let Some(fix) = &check.fix {
             writeln!(out, "         {:<name$}  -> {fix}", "")?;
@@ -95,10 +95,10 @@ struct Row<'a> {
 fn object<'a>(checks: &'a [Check], mode: Option<Mode>) -> Object<'a> {
     let row = |check: &'a Check| {
         let Check { name, status, found, needed_for, fix } = check;
-        Row { name, status: word(*status), found, needed_for, fix: fix.as_deref() }
+        Row { name, status: status_name(*status), found, needed_for, fix: fix.as_deref() }
     };
     let checks = checks.iter().map(row).collect();
-    Object { version: json::VERSION, mode: mode.map(Mode::word), conclusion: conclusion(mode), checks }
+    Object { version: json::VERSION, mode: mode.map(Mode::name), conclusion: conclusion(mode), checks }
 }
 
 #[cfg(test)]

@@ -43,11 +43,11 @@ struct Seconds {
 /// Looks and tells.
 pub(crate) fn tell(mut check: Check, quiet: bool, format: Format) -> Result<Outcome, Problem> {
     // Everything can only be explored by a strategy that has an end.
-    check.strategy = check.strategy.or(Some(Strategy::Optimal));
-    check.max_time = Some(check.max_time.unwrap_or(LOOK));
-    check.directory = None;
-    check.shrink_time = Duration::ZERO;
-    check.keep_going = true;
+    check.settings.strategy = check.settings.strategy.or(Some(Strategy::Optimal));
+    check.settings.max_time = Some(check.settings.max_time.unwrap_or(LOOK));
+    check.run.directory = None;
+    check.settings.shrink_time = Duration::ZERO;
+    check.settings.keep_going = true;
     let mut live = Live::start(quiet);
     let report = check.run_watched(&mut live);
     live.end();
@@ -59,7 +59,7 @@ pub(crate) fn tell(mut check: Check, quiet: bool, format: Format) -> Result<Outc
             program: check.launch.program.to_string_lossy().into_owned(),
             arguments: json::lossy(&check.launch.arguments),
             strategy: report.strategy,
-            workers: check.workers,
+            workers: check.run.workers,
             executions: report.summary.executions,
             finished: report.summary.exhausted,
             executions_per_second: rate(&report),
@@ -84,7 +84,7 @@ fn seconds(report: &Report) -> Option<Seconds> {
 
 fn sentence(check: &Check, report: &Report) -> String {
     let executions = plural_large(report.summary.executions, "execution");
-    let workers = plural(check.workers.max(1), "worker");
+    let workers = plural(check.run.workers.max(1), "worker");
     let speed = format!("{} per second with {workers}", number(rate(report).max(1.0).log10()));
     let wall = report.wall.as_secs_f64();
     let mut text = match (report.summary.exhausted, report.estimate.zip(seconds(report))) {

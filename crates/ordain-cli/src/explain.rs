@@ -35,15 +35,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
 }
 
 fn list(out: &mut dyn Write) -> io::Result<()> {
-    let wide = Kind::ALL.iter().map(|kind| kind.word().len()).max().unwrap_or(0);
+    let wide = Kind::ALL.iter().map(|kind| kind.name().len()).max().unwrap_or(0);
     for kind in Kind::ALL {
-        writeln!(out, "{:<wide$}  {}", kind.word(), explain::explain(kind).summary)?;
+        writeln!(out, "{:<wide$}  {}", kind.name(), explain::explain(kind).summary)?;
     }
     writeln!(out, "\n`ordain explain CODE` tells more about one of them.")
 }
 
 fn unknown(code: &str) -> Problem {
-    let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.word()).collect();
+    let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
     Problem::UnknownKind { code: printable(code), nearest: nearest(code), known: known.join(", ") }
 }
 
@@ -51,7 +51,7 @@ fn unknown(code: &str) -> Problem {
 fn nearest(code: &str) -> Option<&'static str> {
     let word = explain::as_word(code);
     let word = word.strip_prefix("ordain-").unwrap_or(&word);
-    let words = || Kind::ALL.into_iter().map(Kind::word);
+    let words = || Kind::ALL.into_iter().map(Kind::name);
     if let Some(found) = words().find(|known| known.split('-').any(|part| part == word)) {
         return Some(found);
     }

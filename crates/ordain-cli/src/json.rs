@@ -46,12 +46,12 @@ impl Check {
     pub(crate) fn new(check: &ordain_native::Check, report: &Report, unmet: Option<String>) -> Self {
         Self {
             version: VERSION,
-            verdict: report.verdict.word(),
+            verdict: report.verdict.name(),
             meaning: record::verdict(report),
             level: LEVEL,
             program: check.launch.program.to_string_lossy().into_owned(),
             arguments: lossy(&check.launch.arguments),
-            mode: report.mode.word(),
+            mode: report.mode.name(),
             mode_reason: report.mode_reason.clone(),
             strategy: report.strategy,
             executions: report.summary.executions,
@@ -142,7 +142,7 @@ impl<'a> ClusterCheck<'a> {
         let findings = record.findings.iter().zip(&files).map(|(story, file)| Finding::new(story, file.as_deref()));
         Self {
             version: VERSION,
-            verdict: record.verdict.word(),
+            verdict: record.verdict.name(),
             meaning: &record.meaning,
             level: &record.level,
             program: &record.program,
@@ -234,7 +234,7 @@ impl Finding {
             frames: thread.frames.iter().map(Frame::from).collect(),
         });
         Self {
-            kind: story.kind.word(),
+            kind: story.kind.name(),
             message: story.message(),
             schedule: file.map(|file| file.to_string_lossy().into_owned()),
             steps: story.size.steps,

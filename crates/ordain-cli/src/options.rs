@@ -1,15 +1,13 @@
 //! Values of options that several commands have.
 
 use clap::ValueEnum;
-use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
-use ordain_explore::strategy::Kind as Strategy;
-use ordain_report::Timeouts;
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use ordain_suite::Policy;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::time::Duration;
 
-pub(crate) use ordain_suite::amount::duration;
+pub(crate) use ordain_check::amount::duration;
+pub(crate) use ordain_check::settings::flags::{at_most, strategy};
 
 /// For whom the result is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -21,44 +19,10 @@ pub(crate) enum Format {
     Json,
 }
 
-/// A strategy by its name.
-pub(crate) fn strategy() -> impl TypedValueParser<Value = Strategy> {
-    let names = PossibleValuesParser::new(Strategy::ALL.map(Strategy::name));
-    names.try_map(|name| Strategy::by_name(&name).ok_or("there is no such strategy"))
-}
-
 /// A policy of suites by its name.
 pub(crate) fn policy() -> impl TypedValueParser<Value = Policy> {
     let names = PossibleValuesParser::new(Policy::ALL.map(Policy::name));
     names.try_map(|name| Policy::by_name(&name).ok_or("there is no such policy"))
-}
-
-/// A number that is not zero.
-pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("it must be 1 or more".into()),
-        Ok(number) => Ok(number),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// How many ordering constraints PCT looks for: no bug needs more than a few.
-pub(crate) fn pct_depth(text: &str) -> Result<usize, String> {
-    at_least_one(text).and_then(|_| at_most::<1000>(text))
-}
-
-/// A number that is not larger than sense.
-pub(crate) fn at_most<const MOST: usize>(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number) if number > MOST => Err(format!("it must be {MOST} or less")),
-        Ok(number) => Ok(number),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// A time, or `0`.
-pub(crate) fn duration_or_zero(text: &str) -> Result<Duration, String> {
-    if matches!(text, "0" | "0s" | "0ms") { Ok(Duration::ZERO) } else { duration(text) }
 }
 
 /// Variables that Ordain needs for itself.
@@ -78,15 +42,6 @@ pub(crate) fn variable_parser() -> impl TypedValueParser<Value = (OsString, OsSt
         passed.push(value);
         variable(&passed)
     })
-}
-
-/// When timed waits may expire.
-pub(crate) fn timeouts() -> impl TypedValueParser<Value = Timeouts> {
-    let names = [
-        PossibleValue::new("any").help("at any moment, as a program must be ready for"),
-        PossibleValue::new("last").help("only when nothing else can happen: sleeps and timeouts end late"),
-    ];
-    PossibleValuesParser::new(names).map(|name| if name == "last" { Timeouts::Last } else { Timeouts::Any })
 }
 
 /// A variable of the environment, `NAME=VALUE`.

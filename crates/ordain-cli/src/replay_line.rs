@@ -21,7 +21,7 @@ pub(crate) fn path(path: &Path) -> String {
 
 /// `ordain explain KIND`.
 pub(crate) fn explain(kind: Kind) -> String {
-    format!("{} explain {}", own_name(), kind.word())
+    format!("{} explain {}", own_name(), kind.name())
 }
 
 /// The name by which this command was called.

@@ -11,8 +11,9 @@ use crate::output;
 use crate::problem::Problem;
 use crate::progress::Live;
 use crate::replay_line;
+use ordain_check::Amount;
 use ordain_report::{Require, Run, Sight, Unchecked, Verdict};
-use ordain_suite::{Amount, Policy, Row, Suite, SuiteResult, record};
+use ordain_suite::{Policy, Row, Suite, SuiteResult, record};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -141,7 +142,7 @@ fn prepare(arguments: &Arguments) -> Result<Suite, Problem> {
         None => config.workers,
     };
     for test in &mut suite.config.tests {
-        test.require = arguments.require.or(test.require);
+        test.settings.require = arguments.require.or(test.settings.require);
     }
     Ok(suite)
 }

@@ -23,7 +23,7 @@ fn every_kind_is_explained_by_each_of_its_names() {
     let directory = directory();
     for kind in Kind::ALL {
         let expected = explain::explain(kind).wrapped(80);
-        for name in [kind.word().to_owned(), kind.title().to_uppercase(), explain::code(kind)] {
+        for name in [kind.name().to_owned(), kind.title().to_uppercase(), explain::code(kind)] {
             assert_eq!(stdout(ordain(directory.path()).args(["explain", &name]), 0), expected, "{name}");
         }
     }

@@ -57,7 +57,7 @@ pub trait Words {
     /// The name of an object in a sentence.
     fn object(&self, object: ObjectId) -> String {
         match self.variable(object) {
-            Some(variable) => format!("{} {variable}", self.names().kind(object).word()),
+            Some(variable) => format!("{} {variable}", self.names().kind(object).name()),
             None => self.names().object_name(object),
         }
     }

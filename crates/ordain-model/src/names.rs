@@ -90,7 +90,7 @@ pub enum ObjectKind {
 
 impl ObjectKind {
     /// The word for it in messages.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Thread => "thread",
             Self::Mutex => "mutex",
@@ -425,8 +425,8 @@ impl Names {
         let (birth, kind) = &self.objects[object.index()];
         match *birth {
             Birth::Created(thread, _) if *kind == ObjectKind::Thread => self.thread_name(thread),
-            Birth::Created(thread, n) => format!("{}/{}#{n}", self.thread_name(thread), kind.word()),
-            Birth::External { number, .. } => format!("static/{}#{number}", kind.word()),
+            Birth::Created(thread, n) => format!("{}/{}#{n}", self.thread_name(thread), kind.name()),
+            Birth::External { number, .. } => format!("static/{}#{number}", kind.name()),
             Birth::Part(owner, n) => format!("{}[{n}]", self.object_name(owner)),
         }
     }

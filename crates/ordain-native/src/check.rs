@@ -8,12 +8,12 @@ pub use renew::Renewed;
 
 use crate::binary::Binary;
 use crate::finding::{self, Finding};
-use crate::process::{Launch, Patience};
+use crate::process::Launch;
 use crate::program::Program;
+use crate::settings::{self, ProgramSettings};
 use crate::target::{Failure, Native};
-use ordain_check::{Campaign, CheckpointFile, FragmentResult, Observer, Proof, Resume, Settings, Unobserved};
+use ordain_check::{Campaign, CheckpointFile, FragmentResult, Observer, Proof, RunOptions, Settings, Unobserved};
 use ordain_explore::frontier::Order;
-use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Lowest, Plan, Planned, Preemptions, Summary, Target};
 use ordain_model::describe;
 use ordain_model::{Divergence, End, Options, Schedule};
@@ -21,12 +21,8 @@ use ordain_report::checkpoint::{self, FILE};
 use ordain_report::{Branch, Estimate, Sample, Sight, Verdict, Workers, fingerprint};
 use ordain_wire::Mode;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How long a worker explores before it is heard, unless told: starting another process must pay.
-pub const SLICE: Duration = Duration::from_millis(20);
 
 /// The level at which programs are checked.
 pub const LEVEL: &str = "sync";
@@ -40,43 +36,12 @@ pub struct Check {
     pub binary: Binary,
     /// What to run.
     pub launch: Launch,
-    /// What to assume of the world.
-    pub options: Options,
-    /// How schedules are chosen; if not told, optimal search, or a portfolio if there is a budget.
-    pub strategy: Option<StrategyKind>,
-    /// A bound on preemptions or delays.
-    pub bound: Option<Bound>,
-    /// Seed of samplers.
-    pub seed: u64,
-    /// Ordering constraints that probabilistic concurrency testing looks for.
-    pub depth: usize,
-    /// Most executions.
-    pub max_executions: Option<u64>,
-    /// Most time.
-    pub max_time: Option<Duration>,
-    /// The mode, if it is not to be chosen.
-    pub mode: Option<Mode>,
-    /// Whether to go on after a finding.
-    pub keep_going: bool,
-    /// Whether output that depends on the schedule is a finding.
-    pub compare_output: bool,
-    /// The exit status that is no finding.
-    pub expected_status: i32,
-    /// How long the program may do nothing visible.
-    pub patience: Patience,
-    /// Where schedules of findings are written; nowhere if not told.
-    pub directory: Option<PathBuf>,
-    /// How long the schedule of a finding may be made smaller.
-    pub shrink_time: Duration,
-    /// Where the trace of an exhaustive search is written; the search is then led from outside, which is slower.
-    pub exploration_trace: Option<PathBuf>,
-    /// How many processes explore at the same time, if the search can be divided; what is left is kept in the directory, until
-    /// [`Check::forget_search`]. With none, one process explores, and nothing is kept.
-    pub workers: usize,
-    /// How long a worker explores at least before it is heard; longer as the search goes on.
-    pub slice: Duration,
-    /// Whether to go on with the search that is kept in the directory.
-    pub resume: bool,
+    /// The options that every check has.
+    pub settings: Settings,
+    /// Those that only checks of programs have.
+    pub program: ProgramSettings,
+    /// How it is run. With workers, what is left is kept in the directory until [`Check::forget_search`].
+    pub run: RunOptions,
 }
 
 /// The result of a check.
@@ -135,7 +100,7 @@ pub struct Fragments(ordain_check::Fragments<Program>);
 impl Fragments {
     /// Starts the program, and makes sure that it is deterministic.
     pub fn open(check: Check) -> Result<Self, Problem> {
-        let settings = check.settings();
+        let settings = check.settings.clone();
         let program = Program::new(&Arc::new(check), None)?;
         ordain_check::Fragments::open(settings, program).map(Self)
     }
@@ -146,58 +111,29 @@ impl Fragments {
     }
 }
 
-/// What is assumed of the world by default. Rounds of a program's loop take longer than those of a closure's.
-pub fn default_options() -> Options {
-    Options { livelock_rounds: 10_000, ..Options::default() }
-}
-
 impl Check {
-    /// The options that every check has.
-    fn settings(&self) -> Settings {
-        Settings {
-            options: self.options,
-            strategy: self.strategy,
-            bound: self.bound,
-            seed: self.seed,
-            depth: self.depth,
-            max_executions: self.max_executions,
-            max_time: self.max_time,
-            keep_going: self.keep_going,
-            directory: self.directory.clone(),
-            shrink_time: self.shrink_time,
-            exploration_trace: self.exploration_trace.clone(),
-            workers: self.workers,
-            slice: self.slice,
-            resume: if self.resume { Resume::Must } else { Resume::No },
-            keep_result: false,
-        }
+    /// What is assumed of the world.
+    pub fn options(&self) -> Options {
+        settings::options(&self.settings)
     }
 
-    /// All that decides what is explored.
+    /// What decides what is explored, beside the settings that every check has.
     fn checkpoint(&self) -> CheckpointFile {
-        let options = &self.options;
         let input = fingerprint::of(&self.launch.input);
-        let identity = [
-            ("version of Ordain", env!("CARGO_PKG_VERSION").to_owned()),
+        let of_program = [
             ("program", format!("{} ({:032x})", self.binary.path.display(), self.binary.fingerprint)),
             ("arguments", format!("{:?}", self.launch.arguments)),
             ("environment", format!("{:?}", self.launch.environment)),
             ("standard input", format!("{input:032x}")),
-            ("expected exit status", self.expected_status.to_string()),
-            ("strategy", self.settings().strategy().name().to_owned()),
-            ("seed", self.seed.to_string()),
-            ("spurious wake-ups", options.spurious_wakeups.to_string()),
-            ("timeouts", if options.kind_time { "last" } else { "any" }.to_owned()),
-            ("spin bound", options.spin_bound.to_string()),
-            ("step limit", format!("{} {}", options.max_steps, options.livelock_rounds)),
+            ("expect-status", self.program.expect_status.to_string()),
         ];
-        let identity = identity.map(|(name, value)| (name.to_owned(), value)).into();
+        let identity = of_program.map(|(name, value)| (name.to_owned(), value)).into();
         CheckpointFile { file: FILE.into(), identity }
     }
 
     /// Nothing is left that would be resumed: for whoever has kept the result of this check.
     pub fn forget_search(&self) {
-        if let Some(directory) = &self.directory {
+        if let Some(directory) = &self.run.directory {
             // If it stays, it is found to be of a finished search or is written over.
             let _ = checkpoint::forget(directory);
         }
@@ -205,8 +141,8 @@ impl Check {
 
     /// The program, ready to be run.
     pub(crate) fn native(&self, mode: Option<Mode>) -> Result<Native, Failure> {
-        let mut native = Native::new(self.launch.clone(), self.options, mode, self.patience)?;
-        native.order_output(self.compare_output);
+        let mut native = Native::new(self.launch.clone(), self.options(), mode, self.program.patience())?;
+        native.order_output(self.program.compare_output);
         Ok(native)
     }
 
@@ -217,9 +153,8 @@ impl Check {
 
     /// Runs it, with somebody who is told how it goes and can stop it.
     pub fn run_watched(&self, observer: &mut dyn Observer) -> Result<Report, Problem> {
-        let settings = self.settings();
-        let program = Program::new(&Arc::new(self.clone()), self.mode)?;
-        let outcome = Campaign::new(&settings, program, self.checkpoint(), observer)?.run()?;
+        let program = Program::new(&Arc::new(self.clone()), self.program.mode)?;
+        let outcome = Campaign::new(&self.settings, &self.run, program, self.checkpoint(), observer)?.run()?;
         Ok(verdict::report(outcome))
     }
 
@@ -261,8 +196,8 @@ impl Check {
             let repeated = match native.execution().end.clone() {
                 End::Diverged(divergence) => Repeated::Departed(steps, self.difference(&native, &divergence)),
                 _ => {
-                    let mut noticed = finding::notice(&native, self.expected_status);
-                    if noticed.is_none() && self.compare_output {
+                    let mut noticed = finding::notice(&native, self.program.expect_status.into());
+                    if noticed.is_none() && self.program.compare_output {
                         if usual.is_none() {
                             usual = Some(self.usual_output(&native)?);
                         }
@@ -294,8 +229,8 @@ impl Check {
             _ => None,
         };
         let mut usual = None;
-        let mut noticed = finding::notice(native, self.expected_status);
-        if noticed.is_none() && self.compare_output && departure.is_none() {
+        let mut noticed = finding::notice(native, self.program.expect_status.into());
+        if noticed.is_none() && self.program.compare_output && departure.is_none() {
             let outputs = self.usual_output(native)?;
             noticed = finding::unlike(&outputs, native);
             usual = Some(outputs);

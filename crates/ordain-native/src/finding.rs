@@ -2,12 +2,13 @@
 
 use crate::backtrace::{self, Locals, Location, Registers, Symbols, program_frames};
 use crate::check::{Check, LEVEL};
-use crate::process::{Launch, Patience};
+use crate::process::Launch;
+use crate::settings;
 use crate::target::{Aftermath, Ended, Native};
 use ordain_check::{Observation, Proof};
 use ordain_explore::Target;
 use ordain_model::describe::{self, Words};
-use ordain_model::{End, Misuse, Names, ObjectId, ObjectKind, Operation, Options, Schedule, Site, ThreadId};
+use ordain_model::{End, Misuse, Names, ObjectId, ObjectKind, Operation, Schedule, Site, ThreadId};
 use ordain_report::{Facts, Frame, Kind, Place, Sources, Story, fingerprint, quote, store, terminal};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -352,7 +353,7 @@ pub(crate) fn describe(native: &mut Native, noticed: &Observation, context: &Con
     let schedule = schedule(native, check, &story, noticed.prefix.len());
     let (mut file, mut trouble) = (None, None);
     if context.proof.number > 0
-        && let Some(directory) = &check.directory
+        && let Some(directory) = &check.run.directory
     {
         let text = schedule.format(&mut |i| steps.get(i).cloned());
         match store::write(directory, &format!("finding-{}.ordain", context.proof.number), text.as_bytes()) {
@@ -454,28 +455,12 @@ fn schedule(native: &Native, check: &Check, story: &Story, steps: usize) -> Sche
     for lesson in native.lessons().iter().filter_map(|site| site.lesson()) {
         put("lesson", lesson.to_string());
     }
-    put("found", format!("{}: {}", story.kind.word(), story.headline));
+    put("found", format!("{}: {}", story.kind.name(), story.headline));
     put("level", LEVEL.to_owned());
     put("ordain", env!("CARGO_PKG_VERSION").to_owned());
     put("binary", format!("{:032x}", check.binary.fingerprint));
-    if check.options.kind_time {
-        put("time", "kind".into());
-    }
-    if check.options.spurious_wakeups {
-        put("wake-ups", "spurious".into());
-    }
-    if check.expected_status != 0 {
-        put("status", check.expected_status.to_string());
-    }
-    let usual = Options::default();
-    if check.options.spin_bound != usual.spin_bound {
-        put("spin-bound", check.options.spin_bound.to_string());
-    }
-    if check.options.max_steps != usual.max_steps {
-        put("max-steps", check.options.max_steps.to_string());
-    }
-    if check.patience.busy != Patience::default().busy {
-        put("hang-time", format!("{} ms", check.patience.busy.as_millis()));
+    for (key, value) in settings::header(&check.settings, &check.program) {
+        put(&key, value);
     }
     let transitions = native.execution().steps.iter().take(steps).map(ordain_model::Step::transition);
     schedule.set_steps(transitions, native.names());

@@ -12,20 +12,20 @@ mod program;
 pub mod record;
 mod resources;
 mod session;
+mod settings;
 mod shared;
 mod target;
 mod view;
 mod watch;
 
-pub use check::{
-    ASSUMPTION, Check, Fragments, LEVEL, Problem, Renewed, Repeated, Replayed, Report, SLICE, default_options,
-};
+pub use check::{ASSUMPTION, Check, Fragments, LEVEL, Problem, Renewed, Repeated, Replayed, Report};
 pub use finding::{Finding, command_line, describe_input, unescape};
-pub use ordain_check::{FragmentResult, Observer, Progress};
+pub use ordain_check::{FragmentResult, Observer, Progress, Resume, RunOptions, Settings};
 pub use ordain_report::{Kind, Verdict};
 pub use ordain_wire::{Mode, ThreadRecord};
 #[doc(hidden)]
 pub use process::runtime_image;
 pub use process::{Launch, Patience};
 pub use session::{ObjectNow, Session, State, ThreadNow};
+pub use settings::{ProgramSettings, of_header, options};
 pub use target::{Aftermath, Ended, Failure, ModeChange, Native};

@@ -59,7 +59,7 @@ impl Program {
 
     /// What the last execution shows, whatever it writes.
     fn notice(&self) -> Option<Observation> {
-        finding::notice(&self.native, self.check.expected_status)
+        finding::notice(&self.native, self.check.program.expect_status.into())
     }
 
     /// Whether the output of the last execution is one that was not seen before, and not the first.
@@ -125,7 +125,7 @@ impl Explorer for Program {
 
     fn observe(&mut self) -> Option<Observation> {
         match self.notice() {
-            None if self.check.compare_output => self.compare_output(),
+            None if self.check.program.compare_output => self.compare_output(),
             noticed => noticed,
         }
     }
@@ -151,7 +151,7 @@ impl Explorer for Program {
     }
 
     fn time_to_show(&self, kind: Kind) -> Duration {
-        let Patience { blocked, .. } = self.check.patience;
+        let Patience { blocked, .. } = self.check.program.patience();
         // A hang is one when it has lasted so long.
         if kind == Kind::Hang { blocked } else { Duration::ZERO }
     }
@@ -161,7 +161,7 @@ impl Explorer for Program {
     }
 
     fn note_usual(&mut self) {
-        if self.check.compare_output {
+        if self.check.program.compare_output {
             self.outputs = vec![[self.native.output(0), self.native.output(1)]];
         }
     }
@@ -216,11 +216,11 @@ impl Explorer for Program {
     }
 
     fn explores(&self) -> bool {
-        self.native.mode() != Mode::Exec && !self.check.compare_output
+        self.native.mode() != Mode::Exec && !self.check.program.compare_output
     }
 
     fn explore(&mut self, job: &Job, part: Part<'_>, allowance: &Allowance) -> Result<Option<Turn>, Failure> {
-        let status = self.check.expected_status;
+        let status = self.check.program.expect_status.into();
         let explored = match part {
             Part::Whole => self.native.explore(job, status, allowance)?,
             Part::Fragment(order) => self.native.explore_fragment(job, status, order, allowance)?,
@@ -283,7 +283,7 @@ impl Explorer for Program {
         let from = self.native.mode();
         let Some(lower) = self.native.lower(reason)? else { return Ok(None) };
         self.native = lower;
-        Ok(Some([from.word(), self.native.mode().word()]))
+        Ok(Some([from.name(), self.native.mode().name()]))
     }
 
     fn tell_condition(&self, shows: bool) -> Vec<u8> {

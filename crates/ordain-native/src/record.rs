@@ -18,7 +18,7 @@ pub fn run(check: &Check, report: &Report) -> Run {
         meaning: verdict(report),
         notes: notes(report),
         level: LEVEL.to_owned(),
-        mode: Some(report.mode.word().to_owned()),
+        mode: Some(report.mode.name().to_owned()),
         strategy: report.strategy.to_owned(),
         executions: report.summary.executions,
         blocked: report.summary.blocked,
@@ -55,7 +55,7 @@ pub fn verdict(report: &Report) -> String {
         Verdict::Verified => format!("verified at level {LEVEL}: {ASSUMPTION}"),
         Verdict::NoFinding => format!("no finding at level {LEVEL}: {}", report.meaning),
         Verdict::Finding => {
-            let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.story.kind.word()).collect();
+            let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.story.kind.name()).collect();
             if let [kind] = kinds[..] {
                 return format!("finding: {kind} (after {executions})");
             }

@@ -320,7 +320,7 @@ impl<'a> Session<'a> {
             .into_iter()
             .map(|object| ObjectNow {
                 name: narrate::short_name(&named, object),
-                kind: arbiter.names().kind(object).word(),
+                kind: arbiter.names().kind(object).name(),
                 held_by: arbiter.holds().filter(|h| h.0 == object).map(|h| name(h.1)).collect(),
                 wanted_by: arbiter
                     .alive()

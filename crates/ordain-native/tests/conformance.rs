@@ -45,9 +45,9 @@ fn differences(name: &str) -> Vec<String> {
     assert!(status.success(), "{name} ends natively with {status}");
     let _ = std::fs::remove_file(&under);
     let mut check = check(&path, &[under.to_string_lossy().into_owned()]);
-    check.strategy = Some(StrategyKind::Random);
-    check.max_executions = Some(1);
-    check.workers = 1;
+    check.settings.strategy = Some(StrategyKind::Random);
+    check.settings.max_executions = Some(1);
+    check.run.workers = 1;
     let report = check.run().unwrap_or_else(|problem| panic!("{name}: {problem}"));
     let findings: String = report.findings.iter().map(|f| format!("\n{f}")).collect();
     assert!(report.findings.is_empty(), "{name}: {findings}");

@@ -17,7 +17,7 @@ fn the_c_programs_have_the_counts_of_the_library() {
     assert!(list.len() >= 20);
     for program in list {
         let mut check = check_of(&program);
-        check.strategy = Some(StrategyKind::Optimal);
+        check.settings.strategy = Some(StrategyKind::Optimal);
         let report = check.run().expect("a verdict");
         assert_eq!(report.verdict, Verdict::Verified, "{} {:?}", program.file, program.args);
         let name = Path::new(&program.file).file_stem().expect("a name").to_string_lossy().into_owned();

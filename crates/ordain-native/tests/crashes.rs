@@ -22,9 +22,10 @@ const PROGRAMS: [&str; 8] = [
 fn explore(file: &str, strategy: StrategyKind, mode: Mode, workers: usize) -> (Vec<&'static str>, u64) {
     let program = programs().into_iter().find(|p| p.file == file).expect("a program of the list");
     let mut check = check_of(&program);
-    (check.strategy, check.mode, check.keep_going, check.workers) = (Some(strategy), Some(mode), true, workers);
+    (check.settings.strategy, check.program.mode, check.settings.keep_going, check.run.workers) =
+        (Some(strategy), Some(mode), true, workers);
     let report = check.run().unwrap_or_else(|problem| panic!("{file}: {problem}"));
-    let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.story.kind.word()).collect();
+    let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.story.kind.name()).collect();
     kinds.sort_unstable();
     kinds.dedup();
     (kinds, report.summary.executions)

@@ -12,8 +12,8 @@ fn every_mechanism_works_under_control() {
     let mut wrong = Vec::new();
     for program in programs().into_iter().filter(|p| p.file.starts_with("features/") && p.file.contains(&only)) {
         let mut check = check_of(&program);
-        check.strategy = Some(if program.sample { StrategyKind::Random } else { StrategyKind::Optimal });
-        check.max_executions = Some(if program.sample { 200 } else { 2_000 });
+        check.settings.strategy = Some(if program.sample { StrategyKind::Random } else { StrategyKind::Optimal });
+        check.settings.max_executions = Some(if program.sample { 200 } else { 2_000 });
         let report = match check.run() {
             Ok(report) => report,
             Err(problem) => {
@@ -24,13 +24,13 @@ fn every_mechanism_works_under_control() {
         let shown = format!(
             "{}: {} in {} executions, {} mode {}",
             program.file,
-            report.verdict.word(),
+            report.verdict.name(),
             report.summary.executions,
-            report.mode.word(),
+            report.mode.name(),
             report.notes.join("; ")
         );
         // With atomics, whether all was explored cannot be told at this level.
-        let right = if program.atomics { report.findings.is_empty() } else { report.verdict.word() == program.expect };
+        let right = if program.atomics { report.findings.is_empty() } else { report.verdict.name() == program.expect };
         if right && report.losses == 0 {
             eprintln!("ok   {shown}");
         } else {
@@ -46,7 +46,7 @@ fn futex_operations_compare_when_their_turn_comes() {
     // What changes the memory is not visible, so that only a search of all orders has it come between.
     let program = programs().into_iter().find(|p| p.file == "features/futex_compares.c").expect("the program");
     let mut check = check_of(&program);
-    check.strategy = Some(StrategyKind::Dfs);
+    check.settings.strategy = Some(StrategyKind::Dfs);
     let report = check.run().expect("a verdict");
     let texts: String = report.findings.iter().map(|f| format!("\n{f}")).collect();
     assert!(report.findings.is_empty() && report.losses == 0, "{texts}");

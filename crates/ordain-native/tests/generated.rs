@@ -125,7 +125,7 @@ impl Bench {
 
     fn native(&self, program: &Generated) -> Result<Native, Trouble> {
         let check = check(&self.interpreter, &self.arguments(program));
-        Native::new(check.launch.clone(), check.options, None, check.patience)
+        Native::new(check.launch.clone(), check.options(), None, check.program.patience())
             .map_err(|f| Trouble::Wrong(f.to_string()))
     }
 
@@ -205,7 +205,7 @@ impl Bench {
         same(&explore(&mut native, &mut Pct::new(3, 3), 60, false)?, "pct")?;
         for (mode, most) in [(Mode::Fork, 100), (Mode::Exec, 8)] {
             let mut other = native.fresh(mode).map_err(|f| Trouble::Wrong(f.to_string()))?;
-            same(&explore(&mut other, &mut Optimal::default(), most, true)?, mode.word())?;
+            same(&explore(&mut other, &mut Optimal::default(), most, true)?, mode.name())?;
         }
         // The kernel lets any thread take a signal for the process at any time until another one does, also the sender after `kill` has
         // returned; here it is decided when it is sent. And the C library cancels threads also while they return from a system call, so

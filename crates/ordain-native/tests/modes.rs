@@ -16,8 +16,8 @@ type Explored = BTreeMap<Class, (String, Ended, String, String)>;
 /// cannot be run in this mode. What comes from outside is `inputs`, as far as they go.
 fn explore(program: &Program, mode: Option<Mode>, most: u64, inputs: &mut Vec<u8>) -> Option<Explored> {
     let check = check_of(program);
-    let mut native =
-        Native::new(check.launch.clone(), check.options, mode, check.patience).expect("a program that starts");
+    let mut native = Native::new(check.launch.clone(), check.options(), mode, check.program.patience())
+        .expect("a program that starts");
     native.set_inputs(inputs);
     let mut explored = Explored::new();
     search(&mut native, &mut Optimal::default(), &mut |native, summary| {
@@ -114,12 +114,12 @@ fn all_modes_run_every_mechanism_in_the_same_way() {
 /// What a check says of a program: verdict, number of executions, kinds of findings.
 fn judge(program: &Program, mode: Option<Mode>) -> (Verdict, u64, Vec<&'static str>) {
     let mut check = check_of(program);
-    check.strategy = Some(StrategyKind::Optimal);
-    check.mode = mode;
-    check.keep_going = true;
-    check.max_executions = Some(300);
+    check.settings.strategy = Some(StrategyKind::Optimal);
+    check.program.mode = mode;
+    check.settings.keep_going = true;
+    check.settings.max_executions = Some(300);
     let report = check.run().unwrap_or_else(|problem| panic!("{} {:?}: {problem}", program.file, program.args));
-    let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.story.kind.word()).collect();
+    let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.story.kind.name()).collect();
     kinds.sort_unstable();
     (report.verdict, report.summary.executions, kinds)
 }

@@ -53,8 +53,8 @@ fn client(port: u16, fails: bool) -> Check {
         stdin: None,
     };
     let mut check = check(&compile(&program), &[port.to_string(), u8::from(fails).to_string()]);
-    check.strategy = Some(StrategyKind::Optimal);
-    check.max_executions = Some(1000);
+    check.settings.strategy = Some(StrategyKind::Optimal);
+    check.settings.max_executions = Some(1000);
     check
 }
 
@@ -63,7 +63,7 @@ fn answers_come_again_in_every_mode() {
     let port = serve();
     for mode in [Mode::Snapshot, Mode::Fork, Mode::Exec] {
         let check = client(port, false);
-        let mut native = Native::new(check.launch.clone(), check.options, Some(mode), check.patience)
+        let mut native = Native::new(check.launch.clone(), check.options(), Some(mode), check.program.patience())
             .expect("a program that starts");
         let mut seen = BTreeMap::new();
         // The second round begins anew, and must show what the first has shown, class by class.
@@ -71,10 +71,10 @@ fn answers_come_again_in_every_mode() {
             search(&mut native, &mut Optimal::default(), &mut |native, _| {
                 assert!(native.failure().is_none(), "{:?}", native.failure());
                 let (class, output) = (class_of(native.execution()), native.output(0));
-                assert!(output.len() > 16, "{} mode: {:?}", mode.word(), native.aftermath());
+                assert!(output.len() > 16, "{} mode: {:?}", mode.name(), native.aftermath());
                 match round {
                     0 => assert!(seen.insert(class, output).is_none()),
-                    _ => assert_eq!(seen.get(&class), Some(&output), "{} mode", mode.word()),
+                    _ => assert_eq!(seen.get(&class), Some(&output), "{} mode", mode.name()),
                 }
                 ControlFlow::Continue(())
             });

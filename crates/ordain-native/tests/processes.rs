@@ -19,8 +19,8 @@ fn program(directory: &Path, text: &str) -> PathBuf {
 fn run(text: &str, mode: Option<Mode>) -> Result<Report, Problem> {
     let directory = TempDir::new().expect("a directory");
     let mut check = check(&program(directory.path(), text), &[]);
-    check.mode = mode;
-    check.max_executions = Some(200);
+    check.program.mode = mode;
+    check.settings.max_executions = Some(200);
     check.run()
 }
 
@@ -103,7 +103,7 @@ __attribute__((constructor)) static void block(void) { for (;;) pause(); }
 int main(void) { return 0; }";
     let directory = TempDir::new().expect("a directory");
     let mut check = check(&program(directory.path(), text), &[]);
-    check.patience.blocked = Duration::from_millis(300);
+    check.program.hang_time = Duration::from_millis(60);
     let problem = check.run().expect_err("it never begins");
     assert!(problem.to_string().contains("main"), "{problem}");
 }
@@ -145,7 +145,7 @@ int main(void) {{
 /// Explores with two workers, however small the search is.
 fn check_by_two(program: &Path) -> Report {
     let mut check = check(program, &[]);
-    (check.workers, check.slice) = (2, Duration::from_micros(1));
+    (check.run.workers, check.run.slice) = (2, Duration::from_micros(1));
     check.run().expect("a verdict")
 }
 
@@ -205,11 +205,11 @@ fn children_go_their_own_way_in_all_modes() {
     for program in programs {
         for mode in [None, Some(Mode::Fork), Some(Mode::Exec)] {
             let mut check = check_of(&program);
-            check.mode = mode;
+            check.program.mode = mode;
             let report = check.run().expect("a verdict");
             let texts: String = report.findings.iter().map(|f| format!("\n{f}")).collect();
             assert_eq!(
-                report.verdict.word(),
+                report.verdict.name(),
                 program.expect,
                 "{} in {mode:?}: {:?}{texts}",
                 program.file,
@@ -224,8 +224,8 @@ fn a_program_that_is_stopped_is_told() {
     let program = programs().into_iter().find(|p| p.file == "bugs/stopped_by_child.c").expect("the program");
     for mode in [None, Some(Mode::Fork), Some(Mode::Exec)] {
         let mut check = check_of(&program);
-        check.mode = mode;
-        check.patience.blocked = Duration::from_secs(1);
+        check.program.mode = mode;
+        check.program.hang_time = Duration::from_millis(200);
         let report = check.run().expect("a verdict");
         let finding = report.findings.first().expect("a finding");
         assert!(finding.to_string().contains("SIGSTOP"), "{finding}");

@@ -9,16 +9,16 @@ use ordain_native::Verdict;
 /// Checks a program; says what is wrong.
 fn examine(program: &Program) -> Result<String, String> {
     let mut check = check_of(program);
-    check.strategy = Some(StrategyKind::Optimal);
-    check.max_executions = Some(if program.atomics { 2_000 } else { 100_000 });
+    check.settings.strategy = Some(StrategyKind::Optimal);
+    check.settings.max_executions = Some(if program.atomics { 2_000 } else { 100_000 });
     let report = check.run().map_err(|problem| format!("{}: {problem}", program.file))?;
-    let found: Vec<&str> = report.findings.iter().map(|f| f.story.kind.word()).collect();
+    let found: Vec<&str> = report.findings.iter().map(|f| f.story.kind.name()).collect();
     let shown = format!(
         "{}: {} {found:?} in {} executions, {} mode {}",
         program.file,
-        report.verdict.word(),
+        report.verdict.name(),
         report.summary.executions,
-        report.mode.word(),
+        report.mode.name(),
         report.notes.join("; ")
     );
     if program.atomics && program.expect == "verified" {

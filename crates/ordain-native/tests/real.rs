@@ -78,7 +78,8 @@ impl Real {
     fn sample(&self, strategy: &mut dyn Strategy, most: u64, mode: Option<Mode>) -> Vec<Sample> {
         let name = self.path.display();
         let check = check(&self.path, &self.arguments);
-        let mut native = Native::new(check.launch.clone(), check.options, mode, check.patience).expect("a start");
+        let mut native =
+            Native::new(check.launch.clone(), check.options(), mode, check.program.patience()).expect("a start");
         let mut samples = Vec::new();
         let begin = Instant::now();
         let summary = search(&mut native, strategy, &mut |native, summary| {
@@ -94,7 +95,7 @@ impl Real {
         eprintln!(
             "{name}: {} executions in {} mode, up to {} threads and {} steps, {:?}",
             summary.executions,
-            native.mode().word(),
+            native.mode().name(),
             summary.threads,
             summary.depth,
             begin.elapsed()

@@ -4,7 +4,8 @@ mod common;
 
 use common::{Program, check, check_of, compile, programs};
 use ordain_explore::strategy::Kind as StrategyKind;
-use ordain_native::{Check, Failure, Mode, Observer, Patience, Problem, Progress, Report, Verdict};
+use ordain_native::{Check, Failure, Mode, Observer, Problem, Progress, Report, Verdict};
+use ordain_report::Timeouts;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -28,7 +29,8 @@ fn notes(report: &Report) -> String {
 fn a_class_that_only_samples_come_to_retracts_the_verdict() {
     for mode in MODES {
         let mut check = check_of(&program("features/atomic_branch.c"));
-        (check.mode, check.strategy, check.max_executions) = (Some(mode), Some(StrategyKind::Optimal), Some(50));
+        (check.program.mode, check.settings.strategy, check.settings.max_executions) =
+            (Some(mode), Some(StrategyKind::Optimal), Some(50));
         let report = check.run().expect("a verdict");
         let shown = notes(&report);
         assert_eq!(report.verdict, Verdict::NoFinding, "{mode:?}: {shown}");
@@ -41,7 +43,7 @@ fn a_class_that_only_samples_come_to_retracts_the_verdict() {
 fn a_finding_that_only_samples_come_to_is_a_finding() {
     for mode in MODES {
         let mut check = check_of(&program("bugs/atomic_stop.c"));
-        (check.mode, check.strategy) = (Some(mode), Some(StrategyKind::Optimal));
+        (check.program.mode, check.settings.strategy) = (Some(mode), Some(StrategyKind::Optimal));
         let report = check.run().expect("a verdict");
         assert_eq!(report.verdict, Verdict::Finding, "{mode:?}: {}", notes(&report));
         assert!(notes(&report).contains("synchronises by memory"), "{mode:?}");
@@ -59,7 +61,7 @@ fn what_is_verified_was_cross_checked() {
         ("fixed/lost_update.c", 0, StrategyKind::Dfs),
     ] {
         let mut check = check_of(&program(file));
-        (check.workers, check.strategy) = (workers, Some(strategy));
+        (check.run.workers, check.settings.strategy) = (workers, Some(strategy));
         let report = check.run().expect("a verdict");
         assert_eq!(report.verdict, Verdict::Verified, "{file}, {strategy:?}: {}", notes(&report));
         assert!(report.cross_checked >= 1000, "{file}: {}", report.cross_checked);
@@ -70,7 +72,7 @@ fn what_is_verified_was_cross_checked() {
 fn loading_libraries_beside_other_threads_is_not_verified() {
     for mode in MODES {
         let mut check = check_of(&program("features/dlopen_beside_lookup.c"));
-        (check.mode, check.strategy) = (Some(mode), Some(StrategyKind::Optimal));
+        (check.program.mode, check.settings.strategy) = (Some(mode), Some(StrategyKind::Optimal));
         let report = check.run().expect("a verdict");
         assert_eq!(report.verdict, Verdict::NoFinding, "{mode:?}: {}", notes(&report));
         assert!(notes(&report).contains("load or unload libraries (dlopen"), "{mode:?}: {}", notes(&report));
@@ -80,7 +82,7 @@ fn loading_libraries_beside_other_threads_is_not_verified() {
 #[test]
 fn options_that_leave_executions_out_are_noted() {
     let mut check = check_of(&program("fixed/atomic_stop.c"));
-    check.options.kind_time = true;
+    check.settings.timeouts = Timeouts::Last;
     let report = check.run().expect("a verdict");
     assert_eq!(report.verdict, Verdict::Verified);
     assert!(
@@ -88,7 +90,7 @@ fn options_that_leave_executions_out_are_noted() {
         "{}",
         notes(&report)
     );
-    check.options.spurious_wakeups = true;
+    check.settings.spurious_wakeups = true;
     let report = check.run().expect("a verdict");
     assert!(!notes(&report).contains("--spurious-wakeups"), "{}", notes(&report));
 }
@@ -96,12 +98,12 @@ fn options_that_leave_executions_out_are_noted() {
 #[test]
 fn a_program_that_does_not_do_the_same_is_started_anew() {
     let mut check = check(&compile(&unlisted("verdicts/shared_before_main.c")), &[]);
-    check.workers = 2;
+    check.run.workers = 2;
     let report = check.run().expect("a verdict");
     assert_eq!((report.verdict, report.mode), (Verdict::Verified, Mode::Exec), "{}", notes(&report));
     assert!(notes(&report).contains("The search began again in exec mode"), "{}", notes(&report));
     assert!(report.mode_reason.contains("did not do the same"), "{}", report.mode_reason);
-    check.mode = Some(Mode::Fork);
+    check.program.mode = Some(Mode::Fork);
     assert!(matches!(check.run(), Err(Problem::Nondeterminism { .. })), "a mode that was asked for is not left");
 }
 
@@ -112,7 +114,8 @@ fn executions_are_not_more_and_not_fewer_than_allowed() {
         for workers in [0, 1, 2] {
             for most in [1, 2, 100] {
                 let mut check = check_of(&counter);
-                (check.strategy, check.workers, check.max_executions) = (Some(strategy), workers, Some(most));
+                (check.settings.strategy, check.run.workers, check.settings.max_executions) =
+                    (Some(strategy), workers, Some(most));
                 let report = check.run().expect("a verdict");
                 assert_eq!(report.summary.executions, most, "{strategy:?} with {workers} workers");
                 let told = report.estimate.map_or(0.0, |e| 10f64.powf(e.log10));
@@ -142,7 +145,7 @@ fn late(check: &mut Check, stopped: bool) -> Result<Report, Problem> {
     if stopped {
         return check.run_watched(&mut Stopped(Arc::new(AtomicBool::new(true))));
     }
-    check.max_time = Some(Duration::ZERO);
+    check.settings.max_time = Some(Duration::ZERO);
     check.run()
 }
 
@@ -154,7 +157,8 @@ fn nothing_is_begun_when_the_time_is_over() {
             for workers in [0, 2] {
                 for stopped in [false, true] {
                     let mut check = check_of(&counter);
-                    (check.mode, check.strategy, check.workers) = (Some(mode), Some(strategy), workers);
+                    (check.program.mode, check.settings.strategy, check.run.workers) =
+                        (Some(mode), Some(strategy), workers);
                     // Each of the workers may end the execution that it has begun.
                     match late(&mut check, stopped) {
                         Ok(report) => assert!(report.summary.executions <= 2, "{mode:?} {strategy:?}"),
@@ -169,7 +173,7 @@ fn nothing_is_begun_when_the_time_is_over() {
 #[test]
 fn a_program_that_does_not_come_to_main_is_told() {
     let mut check = check(&compile(&unlisted("verdicts/never_in_main.c")), &[]);
-    check.patience = Patience { busy: Duration::from_millis(100), blocked: Duration::from_millis(100) };
+    check.program.hang_time = Duration::from_millis(100);
     // Signals to a process that nobody knows yet would reach this one.
     match check.run() {
         Err(Problem::Failure(Failure::Early(why))) => assert!(why.contains("main"), "{why}"),
@@ -183,7 +187,7 @@ fn a_program_that_asks_the_kernel_for_signals_is_refused_and_not_deadlocked() {
     for (argument, what) in [("fcntl", "O_ASYNC"), ("ioctl", "FIOASYNC")] {
         for mode in MODES {
             let mut check = check(&path, &[argument.to_owned()]);
-            check.mode = Some(mode);
+            check.program.mode = Some(mode);
             match check.run() {
                 Err(Problem::Failure(Failure::Refused(why))) => assert!(why.contains(what), "{mode:?}: {why}"),
                 other => panic!("{mode:?}: {other:?}"),
@@ -197,7 +201,7 @@ fn verdicts(file: &str, args: &[&str], expected: Verdict) -> Vec<Report> {
     let program = programs().into_iter().find(|p| p.file == file && p.args == args).expect("a program of the list");
     let reports = MODES.map(|mode| {
         let mut check = check_of(&program);
-        (check.mode, check.strategy) = (Some(mode), Some(StrategyKind::Optimal));
+        (check.program.mode, check.settings.strategy) = (Some(mode), Some(StrategyKind::Optimal));
         let report = check.run().unwrap_or_else(|problem| panic!("{file}, {mode:?}: {problem}"));
         let findings: String = report.findings.iter().map(|f| format!("\n{f}")).collect();
         assert_eq!(report.verdict, expected, "{file}, {mode:?}: {}{findings}", notes(&report));
@@ -218,7 +222,7 @@ fn threads_that_may_be_cancelled_inside_the_c_library_are_not_verified() {
     for file in files {
         for mode in MODES {
             let mut check = check_of(&unlisted(&format!("verdicts/{file}")));
-            (check.mode, check.strategy) = (Some(mode), Some(StrategyKind::Optimal));
+            (check.program.mode, check.settings.strategy) = (Some(mode), Some(StrategyKind::Optimal));
             let report = check.run().unwrap_or_else(|problem| panic!("{file}, {mode:?}: {problem}"));
             let findings: String = report.findings.iter().map(|f| format!("\n{f}")).collect();
             assert_eq!(report.verdict, Verdict::NoFinding, "{file}, {mode:?}: {}{findings}", notes(&report));
@@ -242,7 +246,7 @@ fn interests_in_closed_numbers_that_the_kernel_keeps_are_not_verified() {
         for mode in MODES {
             let program = unlisted("verdicts/epoll_kept.c");
             let mut check = check_of(&Program { args: vec![arg.into()], ..program });
-            (check.mode, check.strategy) = (Some(mode), Some(StrategyKind::Optimal));
+            (check.program.mode, check.settings.strategy) = (Some(mode), Some(StrategyKind::Optimal));
             let report = check.run().unwrap_or_else(|problem| panic!("{arg}, {mode:?}: {problem}"));
             let findings: String = report.findings.iter().map(|f| format!("\n{f}")).collect();
             assert_eq!(report.verdict, Verdict::NoFinding, "{arg}, {mode:?}: {}{findings}", notes(&report));
@@ -263,7 +267,7 @@ fn timers_that_ring_again_and_again_are_bounded_and_never_verified() {
     }
     for mode in MODES {
         let mut check = check_of(&unlisted("verdicts/tries_in_loop.c"));
-        check.mode = Some(mode);
+        check.program.mode = Some(mode);
         let report = check.run().expect("a verdict");
         assert!(notes(&report).contains("threads that wait in a loop were held"), "{}", notes(&report));
         assert!(!notes(&report).contains("timer"), "{}", notes(&report));
@@ -281,7 +285,7 @@ fn robust_mutexes_that_are_tried_when_they_are_not_recoverable_are_not_verified(
 fn mutexes_with_priority_ceilings_are_refused() {
     for mode in MODES {
         let mut check = check_of(&unlisted("verdicts/priority_ceiling.c"));
-        check.mode = Some(mode);
+        check.program.mode = Some(mode);
         let problem = check.run().err().map(|problem| problem.to_string()).unwrap_or_default();
         assert!(problem.contains("PTHREAD_PRIO_PROTECT"), "{mode:?}: {problem}");
     }

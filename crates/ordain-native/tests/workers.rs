@@ -6,14 +6,15 @@ use common::{Program, check_of, programs};
 use ordain_explore::Summary;
 use ordain_explore::strategy::{CHUNK, Kind as StrategyKind};
 use ordain_model::schedule::Schedule;
-use ordain_native::{Check, Mode, Observer, Problem, Progress, Verdict};
+use ordain_native::{Check, Mode, Observer, Problem, Progress, Resume, Verdict};
 use ordain_report::Shrunk;
+use ordain_report::Timeouts;
 use std::time::Duration;
 
 /// A check whose search is divided all the time.
 fn divided(program: &Program, workers: usize) -> Check {
     let mut check = check_of(program);
-    (check.workers, check.slice) = (workers, Duration::from_micros(1));
+    (check.run.workers, check.run.slice) = (workers, Duration::from_micros(1));
     check
 }
 
@@ -27,7 +28,7 @@ fn counts_are_those_of_one_worker() {
     for program in programs().into_iter().filter(|p| p.file.starts_with("counts/")) {
         for (workers, strategy) in [(1, StrategyKind::Optimal), (2, StrategyKind::Optimal), (3, StrategyKind::Source)] {
             let mut check = divided(&program, workers);
-            check.strategy = Some(strategy);
+            check.settings.strategy = Some(strategy);
             let report = check.run().expect("a verdict");
             let what = format!("{} {:?} with {workers} workers, {strategy:?}", program.file, program.args);
             assert_eq!(report.verdict, Verdict::Verified, "{what}");
@@ -45,7 +46,7 @@ fn counts_are_those_of_one_worker() {
 fn a_large_search_is_divided_in_every_mode() {
     for mode in [Mode::Snapshot, Mode::Fork] {
         let mut check = divided(&program("counts/mutex_counter.c", &["3", "3"]), 3);
-        check.mode = Some(mode);
+        check.program.mode = Some(mode);
         let report = check.run().expect("a verdict");
         assert_eq!((report.verdict, report.summary.executions), (Verdict::Verified, 1680));
         assert!(report.workers.is_some_and(|w| w.fragments >= 20), "{:?}", report.workers);
@@ -58,7 +59,7 @@ fn findings_are_found_and_confirmed() {
     // All of them are checked with one worker elsewhere.
     for program in bugs.iter().filter(|p| p.option.is_none()).step_by(5) {
         let mut check = divided(program, 2);
-        (check.max_executions, check.strategy) = (Some(20_000), Some(StrategyKind::Optimal));
+        (check.settings.max_executions, check.settings.strategy) = (Some(20_000), Some(StrategyKind::Optimal));
         let report = check.run().unwrap_or_else(|problem| panic!("{}: {problem}", program.file));
         assert_eq!(report.verdict, Verdict::Finding, "{}: {}", program.file, report.meaning);
     }
@@ -67,11 +68,11 @@ fn findings_are_found_and_confirmed() {
 #[test]
 fn workers_share_seeds() {
     let mut check = divided(&program("counts/mutex_counter.c", &["2", "3"]), 3);
-    (check.strategy, check.max_executions) = (Some(StrategyKind::Random), Some(7_000));
+    (check.settings.strategy, check.settings.max_executions) = (Some(StrategyKind::Random), Some(7_000));
     let report = check.run().expect("a verdict");
     assert_eq!((report.verdict, report.summary.executions), (Verdict::NoFinding, 7_000));
     let mut check = divided(&program("bugs/abba.c", &[]), 3);
-    (check.strategy, check.max_executions) = (Some(StrategyKind::Pct), Some(7_000));
+    (check.settings.strategy, check.settings.max_executions) = (Some(StrategyKind::Pct), Some(7_000));
     let report = check.run().expect("a verdict");
     assert_eq!((report.verdict, report.findings.len()), (Verdict::Finding, 1));
 }
@@ -89,7 +90,7 @@ fn sampling_in_many_turns_loses_no_process() {
     }
     for strategy in [StrategyKind::Random, StrategyKind::Urw, StrategyKind::Pct, StrategyKind::Pos] {
         let mut check = divided(&program("counts/buffer.c", &["2", "1", "2"]), 1);
-        (check.strategy, check.max_executions) = (Some(strategy), Some(8 * CHUNK));
+        (check.settings.strategy, check.settings.max_executions) = (Some(strategy), Some(8 * CHUNK));
         let report = check.run_watched(&mut Close).expect("a verdict");
         assert_eq!((report.verdict, report.summary.executions), (Verdict::NoFinding, 8 * CHUNK), "{strategy:?}");
         assert_eq!(report.losses, 0, "{strategy:?}");
@@ -100,10 +101,10 @@ fn sampling_in_many_turns_loses_no_process() {
 fn a_small_search_is_never_divided_and_finds_the_same_each_time() {
     for file in ["bugs/abba.c", "bugs/philosophers.c", "bugs/lost_update.c"] {
         let mut check = divided(&program(file, &[]), 1);
-        check.strategy = Some(StrategyKind::Optimal);
+        check.settings.strategy = Some(StrategyKind::Optimal);
         let one = essence(&check);
         for workers in [2, 2, 3, 5] {
-            check.workers = workers;
+            check.run.workers = workers;
             assert_eq!(essence(&check), one, "{file} with {workers} workers");
         }
     }
@@ -129,15 +130,16 @@ fn a_seed_gives_the_same_result_with_any_number_of_workers() {
         (StrategyKind::Pct, 1),
     ] {
         let mut check = divided(&rare, 1);
-        (check.strategy, check.seed, check.shrink_time) = (Some(strategy), seed, Duration::ZERO);
+        (check.settings.strategy, check.settings.seed, check.settings.shrink_time) =
+            (Some(strategy), seed, Duration::ZERO);
         let one = essence(&check);
         late += u64::from(!one.3.is_empty() && one.0.executions > 3 * CHUNK);
         for workers in [1, 2, 3, 2, 3] {
-            check.workers = workers;
+            check.run.workers = workers;
             assert_eq!(essence(&check), one, "{strategy:?} {seed} with {workers} workers");
         }
         // Led step by step, it draws the same.
-        (check.workers, check.mode) = (2, Some(Mode::Exec));
+        (check.run.workers, check.program.mode) = (2, Some(Mode::Exec));
         if one.0.executions < CHUNK {
             assert_eq!(essence(&check).3, one.3, "{strategy:?} {seed}");
         }
@@ -148,11 +150,11 @@ fn a_seed_gives_the_same_result_with_any_number_of_workers() {
 #[test]
 fn what_was_learned_in_other_samples_changes_nothing() {
     let mut check = divided(&program("features/long_loops.c", &[]), 1);
-    (check.strategy, check.max_executions) = (Some(StrategyKind::Random), Some(2 * CHUNK + 9));
+    (check.settings.strategy, check.settings.max_executions) = (Some(StrategyKind::Random), Some(2 * CHUNK + 9));
     let one = essence(&check);
     assert!(one.0.spun, "loops are taken to wait at first");
     for (workers, mode) in [(2, Mode::Snapshot), (3, Mode::Snapshot), (2, Mode::Fork), (1, Mode::Exec)] {
-        (check.workers, check.mode) = (workers, Some(mode));
+        (check.run.workers, check.program.mode) = (workers, Some(mode));
         let (summary, _, losses, _) = essence(&check);
         let expected = Summary { spun: summary.spun, visible: summary.visible, ..one.0 };
         assert_eq!((summary, losses), (expected, 0), "{workers} workers, {mode:?}");
@@ -162,10 +164,11 @@ fn what_was_learned_in_other_samples_changes_nothing() {
 #[test]
 fn a_finding_is_made_as_small_with_any_number_of_workers() {
     let mut check = divided(&program("bugs/rare_order.c", &[]), 1);
-    (check.strategy, check.seed, check.shrink_time) = (Some(StrategyKind::Random), 2, Duration::from_secs(60));
+    (check.settings.strategy, check.settings.seed, check.settings.shrink_time) =
+        (Some(StrategyKind::Random), 2, Duration::from_secs(60));
     let one = essence(&check);
     assert!(matches!(&one.3[..], [(_, Some(_))]), "{one:?}");
-    check.workers = 3;
+    check.run.workers = 3;
     assert_eq!(essence(&check), one);
 }
 
@@ -177,12 +180,12 @@ fn going_on_finds_the_same_in_the_same_order_with_any_number_of_workers() {
         ("bugs/abba.c", StrategyKind::Pct, 3, 5 * CHUNK - 1, 1),
     ] {
         let mut check = divided(&program(file, &[]), 1);
-        (check.strategy, check.keep_going, check.seed) = (Some(strategy), true, seed);
-        (check.max_executions, check.shrink_time) = (Some(most), Duration::ZERO);
+        (check.settings.strategy, check.settings.keep_going, check.settings.seed) = (Some(strategy), true, seed);
+        (check.settings.max_executions, check.settings.shrink_time) = (Some(most), Duration::ZERO);
         let one = essence(&check);
         assert_eq!((one.0.executions, one.3.len()), (most, findings), "{file} {strategy:?}");
         for workers in [2, 3] {
-            check.workers = workers;
+            check.run.workers = workers;
             assert_eq!(essence(&check), one, "{file} {strategy:?} with {workers} workers");
         }
     }
@@ -202,11 +205,13 @@ fn what_is_noticed_is_told_when_sampling_is_stopped() {
         }
     }
     let mut check = divided(&program("bugs/abba.c", &[]), 3);
-    (check.strategy, check.keep_going, check.max_executions) = (Some(StrategyKind::Random), true, Some(u64::MAX));
+    (check.settings.strategy, check.settings.keep_going, check.settings.max_executions) =
+        (Some(StrategyKind::Random), true, Some(u64::MAX));
     let report = check.run_watched(&mut Hasty(false)).expect("a verdict");
     assert!(report.interrupted);
     assert_eq!((report.verdict, report.findings.len()), (Verdict::Finding, 1));
-    (check.keep_going, check.max_executions, check.max_time) = (true, None, Some(Duration::from_millis(300)));
+    (check.settings.keep_going, check.settings.max_executions, check.settings.max_time) =
+        (true, None, Some(Duration::from_millis(300)));
     let report = check.run().expect("a verdict");
     assert!(!report.interrupted && report.wall >= Duration::from_millis(300));
     assert_eq!((report.verdict, report.findings.len()), (Verdict::Finding, 1));
@@ -239,7 +244,7 @@ fn a_search_that_is_stopped_again_and_again_explores_each_class_once() {
     ] {
         let directory = tempfile::tempdir().expect("a directory");
         let mut check = divided(&counter, workers);
-        (check.directory, check.strategy) = (Some(directory.path().to_owned()), Some(strategy));
+        (check.run.directory, check.settings.strategy) = (Some(directory.path().to_owned()), Some(strategy));
         let mut stopped = 0;
         loop {
             let done = check.run_watched(&mut Impatient(1)).expect("a verdict");
@@ -255,7 +260,7 @@ fn a_search_that_is_stopped_again_and_again_explores_each_class_once() {
             }
             assert!(done.resumable && done.interrupted, "{}", done.meaning);
             stopped += 1;
-            check.resume = true;
+            check.run.resume = Resume::Must;
             assert!(stopped < 1_000, "it does not come to an end");
         }
         assert!(stopped > 1);
@@ -273,15 +278,15 @@ fn findings_survive_and_are_told_once() {
     for workers in [1, 2] {
         let directory = tempfile::tempdir().expect("a directory");
         let mut whole = divided(&program, workers);
-        whole.keep_going = true;
+        whole.settings.keep_going = true;
         let whole = whole.run().expect("a verdict");
         let mut check = divided(&program, workers);
-        (check.keep_going, check.directory) = (true, Some(directory.path().to_owned()));
-        (check.strategy, check.max_executions) = (Some(StrategyKind::Optimal), Some(1));
+        (check.settings.keep_going, check.run.directory) = (true, Some(directory.path().to_owned()));
+        (check.settings.strategy, check.settings.max_executions) = (Some(StrategyKind::Optimal), Some(1));
         let mut report = check.run().expect("a verdict");
         while report.resumable {
-            check.resume = true;
-            check.max_executions = Some(report.summary.executions + 1);
+            check.run.resume = Resume::Must;
+            check.settings.max_executions = Some(report.summary.executions + 1);
             report = check.run().expect("a verdict");
         }
         assert_eq!(report.findings.len(), whole.findings.len());
@@ -294,13 +299,13 @@ fn findings_survive_and_are_told_once() {
 fn another_program_or_option_is_refused_with_the_reason() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut check = divided(&program("counts/mutex_counter.c", &["3", "3"]), 1);
-    check.directory = Some(directory.path().to_owned());
-    check.max_executions = Some(100);
-    check.strategy = Some(StrategyKind::Optimal);
+    check.run.directory = Some(directory.path().to_owned());
+    check.settings.max_executions = Some(100);
+    check.settings.strategy = Some(StrategyKind::Optimal);
     assert!(check.run().expect("a verdict").resumable);
     let refusal = |change: &dyn Fn(&mut Check)| {
         let mut other = check.clone();
-        other.resume = true;
+        other.run.resume = Resume::Must;
         change(&mut other);
         match other.run() {
             Err(Problem::Resume { reason, .. }) => reason,
@@ -309,8 +314,8 @@ fn another_program_or_option_is_refused_with_the_reason() {
     };
     let other = program("counts/philosophers.c", &["3"]);
     assert!(refusal(&|c| c.launch.arguments = vec!["2".into(), "2".into()]).contains("arguments"));
-    assert!(refusal(&|c| c.strategy = Some(StrategyKind::Source)).contains("strategy"));
-    assert!(refusal(&|c| c.options.kind_time = true).contains("timeouts"));
+    assert!(refusal(&|c| c.settings.strategy = Some(StrategyKind::Source)).contains("strategy"));
+    assert!(refusal(&|c| c.settings.timeouts = Timeouts::Last).contains("timeouts"));
     assert!(refusal(&|c| c.binary = check_of(&other).binary).contains("program"));
     let file = directory.path().join("checkpoint");
     let bytes = std::fs::read(&file).expect("a checkpoint");

@@ -185,7 +185,7 @@ pub fn initialise(address: u64, kind: ObjectKind, initial: u64) -> ObjectId {
     let e = engine();
     e.objects.expect_no_longer(address);
     if e.initialisations.forgets {
-        let message = format_args!("a {} was initialised while another thread waited for it", kind.word());
+        let message = format_args!("a {} was initialised while another thread waited for it", kind.name());
         objects::end_at(address, message);
     }
     object

@@ -137,7 +137,7 @@ pub fn check_use(op: &Operation) {
     if let Some(slot) = e.objects.stack(object)
         && has_left(slot, address)
     {
-        let kind = e.arbiter.names().kind(object).word();
+        let kind = e.arbiter.names().kind(object).name();
         let message =
             format_args!("a {kind} was used that is in a function which has returned, on the stack of another thread");
         objects::end_at(address, message);

@@ -380,7 +380,7 @@ fn invalid(address: u64, kind: ObjectKind) -> ! {
     let message = format_args!(
         "a {} was used whose memory holds something else: it was never initialised, or it was freed or \
         overwritten",
-        kind.word()
+        kind.name()
     );
     end_at(address, message)
 }

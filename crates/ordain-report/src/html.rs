@@ -69,12 +69,12 @@ loads nothing from anywhere.</p></noscript>
 </body>
 </html>
 "#,
-        verdict = run.verdict.word(),
+        verdict = run.verdict.name(),
         meaning = markup(&run.meaning),
         program = markup(&run.program),
         data = json(run),
         kinds =
-            json(&run.findings.iter().map(|s| (s.kind.word(), explain(s.kind).summary)).collect::<BTreeMap<_, _>>()),
+            json(&run.findings.iter().map(|s| (s.kind.name(), explain(s.kind).summary)).collect::<BTreeMap<_, _>>()),
     )
 }
 

@@ -122,7 +122,7 @@ fn finding(check: &str, index: usize, story: &Story, seconds: f64) -> Case {
     };
     // A headline may introduce the details, which are in the body.
     let message = story.headline.trim_end_matches(':').to_owned();
-    let (kind, body) = (story.kind.word(), body(story));
+    let (kind, body) = (story.kind.name(), body(story));
     let status = match story.kind {
         Kind::Nondeterminism => Status::Error { kind, message, body },
         _ => Status::Failed { kind, message, body },
@@ -139,7 +139,7 @@ fn main_place(story: &Story) -> Option<&Place> {
 fn properties(run: &Run) -> Vec<(&'static str, String)> {
     let mut all = vec![
         ("ordain.version", run.ordain.clone()),
-        ("ordain.verdict", run.verdict.word().to_owned()),
+        ("ordain.verdict", run.verdict.name().to_owned()),
         ("ordain.meaning", run.meaning.clone()),
         ("ordain.level", run.level.clone()),
         ("ordain.strategy", run.strategy.clone()),

@@ -58,7 +58,7 @@ impl Kind {
     ];
 
     /// Its name for machines: lower case, one word.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Panic => "panic",
             Self::Deadlock => "deadlock",
@@ -78,9 +78,9 @@ impl Kind {
     }
 
     /// The kind of that name, with `-` or with spaces.
-    pub fn by_word(word: &str) -> Option<Self> {
+    pub fn by_name(word: &str) -> Option<Self> {
         let word = word.trim().replace(' ', "-");
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
+        Self::ALL.into_iter().find(|kind| kind.name() == word)
     }
 
     /// Its name in a sentence.
@@ -90,7 +90,7 @@ impl Kind {
             Self::ExitStatus => "exit status",
             Self::StepLimit => "step limit",
             Self::LockHeldAtExit => "lock held at exit",
-            other => other.word(),
+            other => other.name(),
         }
     }
 }
@@ -117,7 +117,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Verified => "verified",
             Self::NoFinding => "no finding",
@@ -146,11 +146,11 @@ mod tests {
     #[test]
     fn every_kind_is_found_by_both_of_its_names() {
         for kind in Kind::ALL {
-            assert_eq!(Kind::by_word(kind.word()), Some(kind));
-            assert_eq!(Kind::by_word(kind.title()), Some(kind));
-            assert_eq!(serde_json::to_string(&kind).unwrap_or_default(), format!("\"{}\"", kind.word()));
+            assert_eq!(Kind::by_name(kind.name()), Some(kind));
+            assert_eq!(Kind::by_name(kind.title()), Some(kind));
+            assert_eq!(serde_json::to_string(&kind).unwrap_or_default(), format!("\"{}\"", kind.name()));
         }
-        assert_eq!(Kind::by_word("nothing"), None);
+        assert_eq!(Kind::by_name("nothing"), None);
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
         // Whoever reads them knows each by its name, and says so of a name that nobody has.
         let error = serde_json::from_str::<Kind>("\"?\"").expect_err("there is no such kind").to_string();
         let mut known: Vec<&str> = error.split('`').skip(1).step_by(2).filter(|word| *word != "?").collect();
-        let mut all = Kind::ALL.map(Kind::word);
+        let mut all = Kind::ALL.map(Kind::name);
         known.sort_unstable();
         all.sort_unstable();
         assert_eq!(known, all, "{error}");

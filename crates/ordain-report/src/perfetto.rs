@@ -38,7 +38,7 @@ pub fn render(story: &Story) -> String {
         "otherData": {
             "tool": "Ordain",
             "program": story.program,
-            "kind": story.kind.word(),
+            "kind": story.kind.name(),
             "headline": story.headline,
             "level": story.level,
             "schedule": story.schedule,

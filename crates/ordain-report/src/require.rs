@@ -2,7 +2,7 @@
 
 use crate::kind::{Sight, Verdict};
 use crate::run::{Estimate, Run, percent};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -67,6 +67,12 @@ impl FromStr for Require {
             true => Ok(Self::Share(percent / 100.0)),
             false => Err("a share is more than 0 % and at most 100 %".to_owned()),
         }
+    }
+}
+
+impl Serialize for Require {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
     }
 }
 

@@ -70,7 +70,7 @@ fn level(kind: Kind) -> &'static str {
 fn rule(kind: Kind) -> Value {
     let explanation = explain::explain(kind);
     let name: String = kind
-        .word()
+        .name()
         .split('-')
         .map(|word| {
             let (first, rest) = word.split_at(word.len().min(1));
@@ -99,7 +99,7 @@ fn invocation(run: &Run) -> Value {
         "toolExecutionNotifications": [{"level": "note", "message": text(&run.meaning)}],
         "properties": {
             "program": run.program,
-            "verdict": run.verdict.word(),
+            "verdict": run.verdict.name(),
             "level": run.level,
             "mode": run.mode,
             "strategy": run.strategy,

@@ -132,7 +132,7 @@ impl Teller<'_> {
         }
         let objects = self.objects.iter().map(|o| Object {
             name: self.words.variable(*o).unwrap_or_else(|| self.words.names().object_name(*o)),
-            kind: self.words.names().kind(*o).word().to_owned(),
+            kind: self.words.names().kind(*o).name().to_owned(),
         });
         Story {
             kind: facts.kind,

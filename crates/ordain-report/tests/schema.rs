@@ -47,7 +47,7 @@ fn every_word_is_in_the_schema() {
         assert_eq!(problems(&record(&run)), [""; 0]);
     }
     assert_eq!(schema()["properties"]["version"]["const"], json!(Run::VERSION));
-    assert_eq!(schema()["$defs"]["story"]["properties"]["kind"]["enum"], json!(Kind::ALL.map(Kind::word)));
+    assert_eq!(schema()["$defs"]["story"]["properties"]["kind"]["enum"], json!(Kind::ALL.map(Kind::name)));
 }
 
 /// All lists of words in a schema.
@@ -68,7 +68,7 @@ fn enums<'a>(schema: &'a Value, found: &mut Vec<&'a Vec<Value>>) {
 
 #[test]
 fn no_schema_forgets_a_kind_of_finding() {
-    let kinds: BTreeSet<&str> = Kind::ALL.map(Kind::word).into();
+    let kinds: BTreeSet<&str> = Kind::ALL.map(Kind::name).into();
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let mut lists = Vec::new();
     for entry in fs::read_dir(docs).expect("the documentation is there") {

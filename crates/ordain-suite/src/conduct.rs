@@ -4,7 +4,6 @@
 //! suite: a program that cannot be started, a test binary that crashes, hangs or never makes a check is a row with its reason.
 
 use crate::allocate::{Allocator, Policy};
-use crate::amount::Amount;
 use crate::cargo::Found;
 use crate::config::{Config, TestConfig};
 use crate::gate::{Gate, Grant, Told};
@@ -13,6 +12,7 @@ use crate::program;
 use crate::record;
 use crate::result::{End, Row, SuiteResult, TestKind, Trouble};
 use crate::suite::{Progress, Suite, SuiteObserver};
+use ordain_check::Amount;
 use ordain_report::{Estimate, Require, Verdict, checkpoint, store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -52,13 +52,13 @@ pub(crate) fn run(
             let ended = matches!(prepared, Prepared::Done);
             if !ended {
                 // Programs look at their own limit themselves; Rust tests are stopped at it.
-                let most = config.max_executions.filter(|_| row.kind == TestKind::Rust);
+                let most = config.settings.max_executions.filter(|_| row.kind == TestKind::Rust);
                 let gate = Gate::new(number, to.clone(), grants, most, halt.clone());
                 let (directory, fingerprint) = (row.directory.clone(), row.fingerprint);
                 scope.spawn(move || live(suite, config, (&directory, fingerprint), &prepared, gate));
             }
             let findings = row.run.as_ref().map_or(0, |r| r.findings.len());
-            let (most, keep_going) = (config.max_executions, config.keep_going);
+            let (most, keep_going) = (config.settings.max_executions, config.settings.keep_going);
             let forgotten = ended;
             all.push(Test { grant, row, findings, most, keep_going, granted: None, ended, forgotten });
         }

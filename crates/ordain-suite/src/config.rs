@@ -1,10 +1,10 @@
 //! `ordain.toml`: the tests of a suite, and how its budget is spent.
 
 use crate::allocate::Policy;
-use crate::amount::Amount;
 use crate::result::directory_name;
 use miette::{Diagnostic, NamedSource, SourceSpan};
-use ordain_explore::strategy::Kind as Strategy;
+use ordain_check::{Amount, Settings, amount, settings};
+use ordain_native::ProgramSettings;
 use ordain_report::{Require, Timeouts};
 use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, HashMap};
@@ -31,7 +31,7 @@ pub struct Config {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct SuiteConfig {
     /// The time for all tests together.
-    #[serde(deserialize_with = "optional_duration")]
+    #[serde(with = "settings::optional_time")]
     pub budget: Option<Duration>,
     /// The executions for all tests together.
     pub executions: Option<u64>,
@@ -79,29 +79,15 @@ pub struct TestConfig {
     /// Variables of its environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// The exit status that is no finding.
-    #[serde(default)]
-    pub expect_status: u8,
-    /// Whether output that depends on the schedule is a finding.
-    #[serde(default)]
-    pub compare_output: bool,
-    /// When timed waits may expire.
-    #[serde(default)]
-    pub timeouts: Timeouts,
-    /// The same by its old name.
+    /// The options that every check has.
+    #[serde(flatten)]
+    pub settings: Settings,
+    /// Those of checks of programs.
+    #[serde(flatten)]
+    pub program_settings: ProgramSettings,
+    /// `timeouts = "last"` by its old name.
     #[serde(default)]
     pub(crate) kind_time: bool,
-    /// Whether waits on condition variables may end without a reason.
-    #[serde(default)]
-    pub spurious_wakeups: bool,
-    /// How schedules are chosen.
-    #[serde(default, deserialize_with = "strategy")]
-    pub strategy: Option<Strategy>,
-    /// Only schedules with at most so many preemptions.
-    pub preemption_bound: Option<u32>,
-    /// The seed of strategies that sample.
-    #[serde(default)]
-    pub seed: u64,
 
     /// The cargo package of a test that uses the library.
     pub package: Option<String>,
@@ -113,13 +99,6 @@ pub struct TestConfig {
     /// The full name of the test in its package or binary.
     pub test: Option<String>,
 
-    /// Whether to go on after a finding.
-    #[serde(default)]
-    pub keep_going: bool,
-    /// Most executions of this test.
-    pub max_executions: Option<u64>,
-    /// What it must reach, beside finding nothing, not to count as failed.
-    pub require: Option<Require>,
     /// How much more it counts than others.
     #[serde(default = "one")]
     pub weight: f64,
@@ -178,14 +157,17 @@ impl Config {
     /// Reads a configuration from text; `path` is for messages.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let mut config: Self = toml::from_str(text).map_err(|error| {
-            let place = error.span().unwrap_or(0..0);
+            // In a table of a test, only that table is known.
+            let unknown = error.message().strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+            let assigned = unknown.map(|key| assignment(text, key)).filter(|place| !place.is_empty());
+            let place = assigned.or_else(|| error.span()).unwrap_or(0..0);
             wrong(path, text, place, error.message().to_owned(), help(error.message()))
         })?;
         config.check(path, text)?;
         for test in &mut config.tests {
-            test.require = test.require.or(config.suite.require);
+            test.settings.require = test.settings.require.or(config.suite.require);
             if std::mem::take(&mut test.kind_time) {
-                test.timeouts = Timeouts::Last;
+                test.settings.timeouts = Timeouts::Last;
             }
         }
         Ok(config)
@@ -273,11 +255,8 @@ impl TestConfig {
         if !(self.weight > 0.0 && self.weight.is_finite()) {
             return fail(format!("the weight of test `{name}` is {}", self.weight), "weights are above zero");
         }
-        if self.max_executions == Some(0) {
-            return fail(
-                format!("test `{name}` may make no executions"),
-                "leave `max-executions` out, or give a larger number",
-            );
+        if let Err(reason) = self.settings.verify().and_then(|()| self.program_settings.verify()) {
+            return fail(format!("test `{name}`: {reason}"), "docs/suite.md explains every key");
         }
         let variable =
             |(name, value): (&String, &String)| name.is_empty() || name.contains(['=', '\0']) || value.contains('\0');
@@ -287,43 +266,53 @@ impl TestConfig {
         Ok(())
     }
 
-    /// The first key that only programs have.
-    fn only_of_programs(&self) -> Option<&'static str> {
-        let keys = [
-            ("args", !self.args.is_empty()),
-            ("stdin", self.stdin.is_some()),
-            ("expect-status", self.expect_status != 0),
-            ("compare-output", self.compare_output),
-            ("timeouts", self.timeouts == Timeouts::Last),
-            ("kind-time", self.kind_time),
-            ("spurious-wakeups", self.spurious_wakeups),
-            ("strategy", self.strategy.is_some()),
-            ("preemption-bound", self.preemption_bound.is_some()),
-            ("seed", self.seed != 0),
-            ("keep-going", self.keep_going),
-        ];
-        keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
+    /// The first key that only programs have. Of the settings, Rust tests say all but these in their code.
+    fn only_of_programs(&self) -> Option<String> {
+        let keys = [("args", !self.args.is_empty()), ("stdin", self.stdin.is_some()), ("kind-time", self.kind_time)];
+        let given = keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key.to_owned());
+        let common = Settings { require: None, max_executions: None, ..self.settings.clone() };
+        given.or_else(|| settings::unusual(&common)).or_else(|| settings::unusual(&self.program_settings))
     }
 
     /// The first key that only Rust tests have.
-    fn only_of_rust_tests(&self) -> Option<&'static str> {
+    fn only_of_rust_tests(&self) -> Option<String> {
         let keys = [("test", self.test.is_some()), ("cargo-args", !self.cargo_args.is_empty())];
-        keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
+        keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key.to_owned())
     }
 }
 
-const HELP: &str = "valid keys of [suite]: budget, executions, policy, slice, workers, patience, require. Of [[test]]: name, \
-    weight, max-executions, env, require; for programs: program, args, stdin, expect-status, compare-output, timeouts, spurious-wakeups, \
-    strategy, preemption-bound, seed, keep-going; for Rust tests: package (with cargo-args) or binary, test. Policies: \
-    round-robin, shortest-first, even-coverage, findings, weighted. Times: \"500ms\", \"30s\", \"5m\", \"1h\"";
+/// Keys of `[[test]]` that are no options of checks.
+const OWN_KEYS: [&str; 10] =
+    ["name", "program", "args", "stdin", "env", "package", "binary", "cargo-args", "test", "weight"];
+
+/// All keys of `[[test]]`.
+fn test_keys() -> Vec<String> {
+    let mut keys: Vec<String> = OWN_KEYS.map(str::to_owned).into();
+    keys.extend(settings::keys::<Settings>());
+    keys.extend(settings::keys::<ProgramSettings>());
+    keys
+}
+
+/// All that may be written.
+fn all_keys() -> String {
+    format!(
+        "valid keys of [suite]: budget, executions, policy, slice, workers, patience, require. Of [[test]]: {}. Policies: {}. Times: \
+         \"500ms\", \"30s\", \"5m\", \"1h\"",
+        test_keys().join(", "),
+        Policy::ALL.map(Policy::name).join(", ")
+    )
+}
 
 /// What would be right instead of what a message is about.
 fn help(message: &str) -> String {
     // unknown field `programm`, expected one of `name`, `program`
     let mut quoted = message.split('`').skip(1).step_by(2);
-    let known = message.starts_with("unknown ") && message.contains("expected");
-    let Some(wrong) = quoted.next().filter(|_| known) else { return HELP.to_owned() };
-    let near = quoted.map(|right| (strsim::damerau_levenshtein(wrong, right), right)).min();
+    let Some(wrong) = quoted.next().filter(|_| message.starts_with("unknown ")) else { return all_keys() };
+    let mut known: Vec<String> = quoted.map(str::to_owned).collect();
+    if known.is_empty() {
+        known = test_keys();
+    }
+    let near = known.iter().map(|right| (strsim::damerau_levenshtein(wrong, right), right)).min();
     match near {
         Some((distance, right)) if distance <= 3 => format!("did you mean `{right}`? docs/suite.md explains every key"),
         _ => "docs/suite.md explains every key".into(),
@@ -370,30 +359,20 @@ fn wrong(path: &Path, text: &str, place: Range<usize>, reason: String, help: Str
     }
 }
 
-fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(from)?;
-    crate::amount::duration(&text).map_err(|reason| serde::de::Error::custom(format!("`{text}`: {reason}")))
-}
-
-fn optional_duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-    duration(from).map(Some)
-}
-
 fn amount<'de, D: Deserializer<'de>>(from: D) -> Result<Amount, D::Error> {
     let text = String::deserialize(from)?;
     text.parse().map_err(|reason| serde::de::Error::custom(format!("`{text}`: {reason}")))
 }
 
-fn strategy<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Strategy>, D::Error> {
-    let name = String::deserialize(from)?;
-    let names: Vec<&str> = Strategy::ALL.iter().map(|s| s.name()).collect();
-    let wrong = || serde::de::Error::custom(format!("there is no strategy `{name}`: {}", names.join(", ")));
-    Strategy::by_name(&name).ok_or_else(wrong).map(Some)
+fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(from)?;
+    amount::duration(&text).map_err(|reason| serde::de::Error::custom(format!("`{text}`: {reason}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ordain_explore::strategy::Kind as Strategy;
 
     fn parse(text: &str) -> Result<Config, (usize, usize, String)> {
         Config::parse(Path::new("ordain.toml"), text).map_err(|error| match error {
@@ -412,7 +391,7 @@ mod tests {
         let config = config.expect("it is right");
         assert_eq!(config.suite.budget, Some(Duration::from_secs(300)));
         assert_eq!((config.suite.policy, config.tests.len()), (Policy::EvenCoverage, 2));
-        assert_eq!(config.tests[0].strategy, Some(Strategy::Pct));
+        assert_eq!(config.tests[0].settings.strategy, Some(Strategy::Pct));
         assert_eq!(config.tests[1].weight, 2.5);
     }
 

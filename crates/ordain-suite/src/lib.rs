@@ -5,7 +5,6 @@
 //! came to is a row for each ([`SuiteResult`]), and a file ([`record`]) from which a suite can be resumed.
 
 pub mod allocate;
-pub mod amount;
 mod cargo;
 mod conduct;
 pub mod config;
@@ -19,7 +18,6 @@ mod result;
 mod suite;
 
 pub use allocate::{Allocator, Policy, Standing};
-pub use amount::Amount;
 pub use config::{Config, ConfigError};
 pub use result::{Row, SuiteResult, TestKind, Trouble, replay_command};
 pub use suite::{Progress, Suite, SuiteObserver};

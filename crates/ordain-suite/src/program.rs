@@ -4,18 +4,15 @@ use crate::config::TestConfig;
 use crate::gate::Gate;
 use crate::result::{End, Trouble};
 use crate::suite::locate;
-use ordain_explore::strategy::{Bound, Kind as Strategy};
-use ordain_model::Options;
-use ordain_native::{Check, Launch, Observer, Patience, Problem, Progress, binary, record};
-use ordain_report::{Timeouts, checkpoint};
+use ordain_check::{Resume, RunOptions, Settings};
+use ordain_explore::strategy::Kind as Strategy;
+use ordain_native::{Check, Launch, Observer, Problem, Progress, binary, record};
+use ordain_report::checkpoint;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-
-/// How long a finding may be made smaller.
-const SHRINK_TIME: Duration = Duration::from_secs(5);
 
 /// Checks the program while it is its turn, from what was kept on if it is to be resumed. Schedules of findings are written to the
 /// directory, and what is left of the search is kept there.
@@ -24,12 +21,14 @@ pub(crate) fn run(config: &TestConfig, base: &Path, directory: &Path, resume: bo
         Ok(check) => check,
         Err(trouble) => return End { run: None, trouble: Some(trouble) },
     };
-    check.resume = resume && directory.join(checkpoint::FILE).exists();
+    if resume && directory.join(checkpoint::FILE).exists() {
+        check.run.resume = Resume::Must;
+    }
     let mut refused = None;
     let mut report = check.run_watched(&mut Conducted { gate });
     if let Err(Problem::Resume { reason, .. }) = &report {
         refused = Some(checkpoint::begun_again(reason));
-        check.resume = false;
+        check.run.resume = Resume::No;
         report = check.run_watched(&mut Conducted { gate });
     }
     match report {
@@ -78,29 +77,13 @@ fn prepare(config: &TestConfig, base: &Path, directory: &Path) -> Result<Check, 
             input,
         },
         binary,
-        options: Options {
-            kind_time: config.timeouts == Timeouts::Last,
-            spurious_wakeups: config.spurious_wakeups,
-            ..ordain_native::default_options()
-        },
         // What is left can only be told of a search that has an end.
-        strategy: config.strategy.or(Some(Strategy::Optimal)),
-        bound: config.preemption_bound.map(Bound::Preemptions),
-        seed: config.seed,
-        depth: 3,
-        max_executions: config.max_executions,
-        max_time: None,
-        mode: None,
-        keep_going: config.keep_going,
-        compare_output: config.compare_output,
-        expected_status: config.expect_status.into(),
-        patience: Patience::default(),
-        directory: Some(directory.to_owned()),
-        shrink_time: SHRINK_TIME,
-        exploration_trace: None,
-        workers: 1,
-        slice: ordain_native::SLICE,
-        resume: false,
+        settings: Settings {
+            strategy: config.settings.strategy.or(Some(Strategy::Optimal)),
+            ..config.settings.clone()
+        },
+        program: config.program_settings.clone(),
+        run: RunOptions { directory: Some(directory.to_owned()), workers: 1, ..RunOptions::default() },
     })
 }
 

@@ -61,7 +61,7 @@ pub enum TestKind {
 
 impl TestKind {
     /// Its name.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Program => "program",
             Self::Rust => "rust",
@@ -110,7 +110,7 @@ impl Row {
     pub(crate) fn new(config: &TestConfig, directory: &Path) -> Self {
         let kind = if config.program.is_some() { TestKind::Program } else { TestKind::Rust };
         let directory = directory.join(directory_name(&config.name));
-        Self { name: config.name.clone(), kind, require: config.require, directory, ..Self::default() }
+        Self { name: config.name.clone(), kind, require: config.settings.require, directory, ..Self::default() }
     }
 
     /// The verdict; none if there is none. A test that crashed after some check is not verified.
@@ -143,7 +143,7 @@ impl Row {
         match self.verdict() {
             _ if self.trouble.is_some() && self.verdict().is_none() => "no verdict",
             Some(Verdict::NoFinding) if !self.done => "unfinished",
-            Some(verdict) => verdict.word(),
+            Some(verdict) => verdict.name(),
             None if self.slices == 0 => "not started",
             None => "unfinished",
         }

@@ -1,13 +1,13 @@
 //! A suite: what is run, from which file, what is known from an earlier run, and who watches.
 
 use crate::allocate::Policy;
-use crate::amount::Amount;
 use crate::cargo::{Builds, Found};
 use crate::conduct::{self, Prepared};
 use crate::config::{Config, ConfigError, TestConfig};
 use crate::program;
 use crate::record;
 use crate::result::{Row, SuiteResult, TestKind};
+use ordain_check::{Amount, Settings};
 use ordain_report::{checkpoint, fingerprint};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -140,7 +140,7 @@ impl Suite {
                     prepared = Prepared::Done;
                     let mut row = row.clone();
                     // The file may say something else now.
-                    row.require = config.require;
+                    row.require = config.settings.require;
                     if let Some(run) = row.run.as_mut().filter(|_| row.kind == TestKind::Program) {
                         run.unmet = None;
                     }
@@ -170,7 +170,8 @@ fn fingerprint(config: &TestConfig, base: &Path, found: Option<&Found>) -> Optio
         None => program::files(config, base).ok().map(|(binary, input)| (binary.fingerprint, input))?,
     };
     // How much it counts, and what is expected, changes nothing of what it is.
-    let config = TestConfig { weight: 1.0, require: None, ..config.clone() };
+    let settings = Settings { require: None, ..config.settings.clone() };
+    let config = TestConfig { weight: 1.0, settings, ..config.clone() };
     let version = env!("CARGO_PKG_VERSION");
     Some(fingerprint::of(format!("{version} {binary:032x} {:032x} {config:?}", fingerprint::of(&input)).as_bytes()))
 }

@@ -65,11 +65,19 @@ pub enum Mode {
 impl Mode {
     /// The mode of a number.
     pub fn from_number(number: u32) -> Option<Self> {
-        [Self::Snapshot, Self::Fork, Self::Exec].into_iter().find(|m| *m as u32 == number)
+        Self::ALL.into_iter().find(|m| *m as u32 == number)
     }
 
-    /// The word for it.
-    pub fn word(self) -> &'static str {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Snapshot, Self::Fork, Self::Exec];
+
+    /// The mode of that name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Snapshot => "snapshot",
             Self::Fork => "fork",

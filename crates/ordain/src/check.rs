@@ -12,8 +12,7 @@ use crate::record;
 use crate::replay::{self, Replay};
 use crate::report::{Report, Require};
 use crate::rt::{self, Executor};
-use ordain_check::{Campaign, Explorer as _, Observer, Problem, Proof, Resume, Settings, Unobserved};
-use ordain_explore::strategy::Bound;
+use ordain_check::{Campaign, Explorer as _, Observer, Problem, Proof, Resume, RunOptions, Settings, Unobserved};
 pub use ordain_explore::strategy::Kind as Strategy;
 use ordain_explore::{Lowest, Plan, Planned, Preemptions, Target};
 use ordain_model::{End, Options};
@@ -61,19 +60,10 @@ pub fn check(program: impl Fn() + 'static) {
 #[must_use = "a check does nothing until it is run"]
 pub struct Check {
     pub(crate) name: Option<String>,
-    strategy: Option<Strategy>,
-    bound: Option<Bound>,
-    max_executions: Option<u64>,
-    max_time: Option<Duration>,
-    seed: u64,
-    pct_depth: usize,
-    keep_going: bool,
+    pub(crate) settings: Settings,
     pub(crate) stack_size: usize,
     pub(crate) directory: Option<PathBuf>,
-    shrink_time: Duration,
     exploration_trace: Option<PathBuf>,
-    pub(crate) options: Options,
-    require: Option<Require>,
 }
 
 impl Default for Check {
@@ -87,19 +77,10 @@ impl Check {
     pub fn new() -> Self {
         Self {
             name: None,
-            strategy: None,
-            bound: None,
-            max_executions: None,
-            max_time: None,
-            seed: 0,
-            pct_depth: 3,
-            keep_going: false,
+            settings: Settings::default(),
             stack_size: 256 * 1024,
             directory: Some(PathBuf::from(".ordain")),
-            shrink_time: Duration::from_secs(5),
             exploration_trace: None,
-            options: Options { free_rounds: FREE_ROUNDS, ..Options::default() },
-            require: None,
         }
     }
 
@@ -113,7 +94,7 @@ impl Check {
     /// How schedules are chosen. The default is [`Strategy::Optimal`], or [`Strategy::Portfolio`] if there is a budget
     /// (`max_executions`, `max_time`), so that a search that cannot finish still finds what sampling would find.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
-        self.strategy = Some(strategy);
+        self.settings.strategy = Some(strategy);
         self
     }
 
@@ -121,28 +102,28 @@ impl Check {
     /// an exhaustive search takes too long. The search is a depth-first search that recognises states it has been in, which
     /// is sound under a bound (race-driven reductions are not); it takes the place of an exhaustive strategy.
     pub fn preemption_bound(mut self, most: u32) -> Self {
-        self.bound = Some(Bound::Preemptions(most));
+        (self.settings.preemption_bound, self.settings.delay_bound) = (Some(most), None);
         self
     }
 
     /// Explores only schedules that differ from round-robin by at most this many delays. Fewer schedules than a preemption bound
     /// of the same number; for programs with many threads.
     pub fn delay_bound(mut self, most: u32) -> Self {
-        self.bound = Some(Bound::Delays(most));
+        (self.settings.preemption_bound, self.settings.delay_bound) = (None, Some(most));
         self
     }
 
     /// Ends the check after that many executions, with the verdict `no finding` if it was not exhaustive by then. Samplers run
     /// 10,000 executions if nothing else limits them.
     pub fn max_executions(mut self, most: u64) -> Self {
-        self.max_executions = Some(most);
+        self.settings.max_executions = Some(most);
         self
     }
 
     /// Ends the check after that much time. An execution that runs then is broken off at its next step and does not count, but for the
     /// first, which gets a quarter of a second.
     pub fn max_time(mut self, most: Duration) -> Self {
-        self.max_time = Some(most);
+        self.settings.max_time = Some(most);
         self
     }
 
@@ -150,42 +131,40 @@ impl Check {
     /// something which never changes is given up after a tenth of them. The default is a million. Raise it for healthy
     /// programs with long-running threads; lower it to learn of endless loops sooner.
     pub fn max_steps(mut self, most: usize) -> Self {
-        self.options.max_steps = most;
-        self.options.livelock_rounds = u32::try_from(most / 10).unwrap_or(u32::MAX);
-        self.options.free_rounds = u32::try_from(most / 64).unwrap_or(u32::MAX).clamp(FEWEST_ROUNDS, FREE_ROUNDS);
+        self.settings.max_steps = most;
         self
     }
 
     /// The seed of the samplers. The same seed gives the same executions, and with any number of workers the same findings.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+        self.settings.seed = seed;
         self
     }
 
     /// How many ordering constraints the bugs have that [`Strategy::Pct`] looks for. The default is three.
     pub fn pct_depth(mut self, depth: usize) -> Self {
-        self.pct_depth = depth;
+        self.settings.pct_depth = depth;
         self
     }
 
     /// Whether to go on after a finding. By default a check stops at the first. Going on counts all executions that misbehave, keeps
     /// one finding of each kind and place, and explores everything.
     pub fn keep_going(mut self, keep_going: bool) -> Self {
-        self.keep_going = keep_going;
+        self.settings.keep_going = keep_going;
         self
     }
 
     /// Lets waits on condition variables and `park` end without a reason, as their documentation permits. Finds `if` where
     /// `while` is needed; makes more schedules.
     pub fn spurious_wakeups(mut self, spurious: bool) -> Self {
-        self.options.spurious_wakeups = spurious;
+        self.settings.spurious_wakeups = spurious;
         self
     }
 
     /// When timed waits may expire. By default that is at any moment, because a program that is right only because a sleep is long enough
     /// is wrong. [`Timeouts::Last`] is for programs whose time-outs are a last resort that a correct run never needs.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.options.kind_time = timeouts == Timeouts::Last;
+        self.settings.timeouts = timeouts;
         self
     }
 
@@ -199,7 +178,7 @@ impl Check {
     /// something it looks at changes. The default is two. Raise it if a loop gives up after more rounds than that and what
     /// it does then matters.
     pub fn spin_bound(mut self, rounds: u32) -> Self {
-        self.options.spin_bound = rounds.max(1);
+        self.settings.spin_bound = rounds.max(1);
         self
     }
 
@@ -218,9 +197,9 @@ impl Check {
     }
 
     /// How long the schedule of a finding may be made smaller before it is shown: fewest preemptions first, then fewest steps.
-    /// Five seconds by default, of which most findings need a few milliseconds; zero shows them as they were found.
+    /// Ten seconds by default, of which most findings need a few milliseconds; zero shows them as they were found.
     pub fn shrink_time(mut self, most: Duration) -> Self {
-        self.shrink_time = most;
+        self.settings.shrink_time = most;
         self
     }
 
@@ -244,35 +223,30 @@ impl Check {
     /// report.expect_no_finding(); // one execution is not all of them
     /// ```
     pub fn require(mut self, require: Require) -> Self {
-        self.require = Some(require);
+        self.settings.require = Some(require);
         self
     }
 
-    /// The options that every check has. What is left of a search is kept only for a suite.
-    fn settings(&self, workers: usize, kept: Option<&KeptHere>) -> Settings {
-        let pause = Duration::from_millis(if workers > 1 { 20 } else { 2 });
-        Settings {
-            options: self.options,
-            strategy: self.strategy,
-            bound: self.bound,
-            seed: self.seed,
-            depth: self.pct_depth,
-            max_executions: self.max_executions,
-            max_time: self.max_time,
-            keep_going: self.keep_going,
+    /// What is assumed of the world.
+    pub(crate) fn options(&self) -> Options {
+        let rounds = |share: usize| u32::try_from(self.settings.max_steps / share).unwrap_or(u32::MAX);
+        self.settings.options(Options {
+            livelock_rounds: rounds(10),
+            free_rounds: rounds(64).clamp(FEWEST_ROUNDS, FREE_ROUNDS),
+            ..Options::default()
+        })
+    }
+
+    /// How the check is run. What is left of a search is kept only for a suite.
+    fn run_options(&self, workers: usize, kept: Option<&KeptHere>) -> RunOptions {
+        RunOptions {
             directory: kept.map(|kept| kept.directory.clone()),
-            shrink_time: self.shrink_time,
             exploration_trace: self.exploration_trace.clone(),
             workers,
-            slice: pause,
+            slice: Duration::from_millis(if workers > 1 { 20 } else { 2 }),
             resume: if kept.is_some_and(|kept| kept.resume) { Resume::IfPossible } else { Resume::No },
             keep_result: kept.is_some(),
         }
-    }
-
-    /// How schedules are chosen, in words.
-    pub(crate) fn told_strategy(&self) -> String {
-        format!("{} {:?} {}", self.settings(1, None).strategy().name(), self.bound, self.seed)
     }
 
     /// The name of the check: given, or that of the test that runs it.
@@ -298,7 +272,7 @@ impl Check {
             return self.replay(&name, Rc::new(program), replay);
         }
         let kept = KeptHere::of(&self, &name);
-        let conductor = Conductor::connect(&name, kept.as_ref().map_or(0, KeptHere::executions));
+        let conductor = Conductor::connect(&name, kept.as_ref().map_or(0, |kept| kept.executions(&self.settings)));
         if let Some(directory) = conductor.as_ref().and_then(Conductor::directory) {
             self.directory = Some(directory);
         }
@@ -315,9 +289,9 @@ impl Check {
     }
 
     fn assert_consistent(&self) {
-        let strategy = self.settings(1, None).strategy();
+        let strategy = self.settings.strategy();
         assert!(
-            self.bound.is_none() || !strategy.samples(),
+            self.settings.bound().is_none() || !strategy.samples(),
             "ordain: a bound does not go with the strategy `{}`: bounds are for exhaustive search; leave one of the two out",
             strategy.name()
         );
@@ -332,16 +306,16 @@ impl Check {
         kept: Option<&KeptHere>,
         observer: &mut dyn Observer,
     ) -> (Report, ordain_report::Run) {
-        let settings = self.settings(workers, kept);
+        let options = self.run_options(workers, kept);
         let place = kept.map_or_else(KeptHere::nowhere, |kept| kept.place.clone());
         let started = Instant::now();
-        let mut report = Report::new(name, &settings, self.require);
-        if self.max_executions == Some(0) {
+        let mut report = Report::new(name, self);
+        if self.settings.max_executions == Some(0) {
             let run = record::run(&report, &record::Course::default());
             return (report, run);
         }
         let check = Arc::new(self.clone());
-        let campaign = Campaign::new(&settings, Program::new(&check, name, body), place, observer);
+        let campaign = Campaign::new(&self.settings, &options, Program::new(&check, name, body), place, observer);
         let course = match campaign.and_then(Campaign::run) {
             Ok(outcome) => report.take(outcome),
             Err(Problem::Trace(error)) => {
@@ -373,8 +347,9 @@ impl Check {
 
     /// Runs the schedule that the user asked for.
     fn replay(&self, name: &str, program: Rc<dyn Fn()>, replay: Replay) -> Report {
-        let mut report = Report::new(name, &self.settings(1, None), None);
+        let mut report = Report::new(name, self);
         report.strategy = format!("replay of {}", replay.source);
+        report.require = None;
         let schedule = match replay.schedule {
             Ok(schedule) => schedule,
             Err(reason) => panic!("ordain: cannot replay {}: {reason}", replay.source),
@@ -406,5 +381,5 @@ impl Check {
 #[doc(hidden)]
 pub fn target(program: impl Fn() + 'static) -> impl Target {
     rt::install_hook();
-    Executor::new(Check::new().options, 256 * 1024, Rc::new(program))
+    Executor::new(Check::new().options(), 256 * 1024, Rc::new(program))
 }

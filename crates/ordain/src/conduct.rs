@@ -1,7 +1,7 @@
 //! Being conducted: in a suite, a check goes on only while it is its turn.
 
 use crate::check::Check;
-use ordain_check::{CheckpointFile, Observer, Progress};
+use ordain_check::{CheckpointFile, Observer, Progress, Settings};
 use ordain_explore::estimate::Estimate as Total;
 use ordain_explore::frontier::{Done, Rule, Task};
 use ordain_model::Named;
@@ -57,16 +57,10 @@ pub(crate) struct KeptHere {
 
 impl KeptHere {
     /// For a check that is about to begin; `None` if nobody wants it kept.
-    pub(crate) fn of(check: &Check, name: &str) -> Option<Self> {
+    pub(crate) fn of(_check: &Check, name: &str) -> Option<Self> {
         let (directory, test) = (std::env::var_os(DIRECTORY)?, std::env::var(TEST).ok()?);
         let number = CHECKS.fetch_add(1, Relaxed) + 1;
-        let identity = [
-            ("version of Ordain", env!("CARGO_PKG_VERSION").to_owned()),
-            ("test or configuration", test),
-            ("check", name.to_owned()),
-            ("strategy", check.told_strategy()),
-            ("set of options", format!("{:?}", check.options)),
-        ];
+        let identity = [("test or configuration", test), ("check", name.to_owned())];
         let identity = identity.map(|(name, value)| (name.to_owned(), value)).into();
         let place = CheckpointFile { file: format!("{FILE}-{number}"), identity };
         Some(Self { directory: directory.into(), place, resume: std::env::var_os(RESUME).is_some() })
@@ -78,8 +72,8 @@ impl KeptHere {
     }
 
     /// How many executions were made before.
-    pub(crate) fn executions(&self) -> u64 {
-        if self.resume { ordain_check::kept_executions(&self.directory, &self.place) } else { 0 }
+    pub(crate) fn executions(&self, settings: &Settings) -> u64 {
+        if self.resume { ordain_check::kept_executions(&self.directory, &self.place, settings) } else { 0 }
     }
 }
 

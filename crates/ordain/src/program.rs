@@ -78,7 +78,7 @@ impl Program {
                 Rc::new(move || program())
             }
         };
-        Executor::new(check.options, check.stack_size, program)
+        Executor::new(check.options(), check.stack_size, program)
     }
 
     /// What the check does not see.
@@ -151,7 +151,7 @@ impl Explorer for Program {
                 finding::NONDETERMINISM_ADVICE
             ),
             Problem::Unconfirmed { kind, message, instead } => {
-                let kind = Kind::by_word(kind).map_or(*kind, Kind::title);
+                let kind = Kind::by_name(kind).map_or(*kind, Kind::title);
                 format!(
                     "a {kind} was found ({message}), but the same schedule then {instead}. {}",
                     finding::NONDETERMINISM_ADVICE

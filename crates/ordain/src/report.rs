@@ -1,9 +1,10 @@
 //! Reports: what a check found out, and how sure it is.
 
+use crate::check::Check;
 use crate::finding::Finding;
 use crate::program::Program;
 use crate::record::Course;
-use ordain_check::{Explorer as _, Outcome, Settings};
+use ordain_check::{Explorer as _, Outcome};
 use ordain_explore::Coverage;
 use ordain_explore::strategy::Bound;
 use ordain_model::Options;
@@ -68,11 +69,12 @@ static PASSED: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::n
 
 impl Report {
     /// Of a check that has done nothing.
-    pub(crate) fn new(name: &str, settings: &Settings, require: Option<Require>) -> Self {
+    pub(crate) fn new(name: &str, check: &Check) -> Self {
+        let settings = &check.settings;
         Self {
             name: name.to_owned(),
             verdict: Verdict::NoFinding,
-            strategy: match settings.bound {
+            strategy: match settings.bound() {
                 Some(Bound::Preemptions(n)) => format!("preemption bound {n}"),
                 Some(Bound::Delays(n)) => format!("delay bound {n}"),
                 None => settings.strategy().name().to_owned(),
@@ -83,7 +85,7 @@ impl Report {
             threads: 0,
             depth: 0,
             failing: 0,
-            workers: settings.workers,
+            workers: 1,
             crew: None,
             findings: Vec::new(),
             elapsed: Duration::ZERO,
@@ -95,8 +97,8 @@ impl Report {
             blind_spot: None,
             retracted: None,
             broken_off: false,
-            options: settings.options,
-            require,
+            options: check.options(),
+            require: settings.require,
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::{Attempt, Campaign};
 use crate::explorer::{Explorer, Observation};
-use crate::{Problem, Resume};
+use crate::{Problem, Resume, Settings};
 use ordain_explore::classes::Classes;
 use ordain_explore::frontier::Controller;
 use ordain_report::Kind;
@@ -19,8 +19,17 @@ use std::time::Duration;
 pub struct CheckpointFile {
     /// The name of its file, in the directory of the check.
     pub file: String,
-    /// What a search that is resumed must agree in: all that decides what is explored.
+    /// What a search that is resumed must agree in, beside the settings: what the program is, and what is done to it.
     pub identity: Identity,
+}
+
+impl CheckpointFile {
+    /// With all that a search with these settings must agree in.
+    pub(super) fn for_search(mut self, settings: &Settings) -> Self {
+        self.identity.insert(0, ("version of Ordain".to_owned(), env!("CARGO_PKG_VERSION").to_owned()));
+        self.identity.extend(settings.identity());
+        self
+    }
 }
 
 /// What is known of a search that is not finished.
@@ -69,18 +78,17 @@ struct Kept {
 impl<E: Explorer> Campaign<'_, E> {
     /// Whether what is left of the search is kept.
     pub(super) fn is_keepable(&self) -> bool {
-        self.workers > 0 && self.settings.directory.is_some() && self.is_divisible()
+        self.workers > 0 && self.options.directory.is_some() && self.is_divisible()
     }
 
     /// Whether there is a file of a search that was kept.
     pub(super) fn is_kept(&self) -> bool {
-        self.settings.directory.as_deref().is_some_and(|directory| directory.join(&self.place.file).exists())
+        self.options.directory.as_deref().is_some_and(|directory| directory.join(&self.place.file).exists())
     }
 
     /// Writes what is left, so that it can be resumed; `false` if it cannot.
     pub(super) fn keep_search(&mut self, controller: &Controller, before: Duration) -> bool {
-        let settings = self.settings;
-        let Some(directory) = settings.directory.as_deref() else { return false };
+        let Some(directory) = self.options.directory.as_deref() else { return false };
         let written = self.write(directory, controller, before);
         if let Err(why) = &written {
             self.note_once(format!("what is left of the search could not be kept: {why}"));
@@ -111,11 +119,11 @@ impl<E: Explorer> Campaign<'_, E> {
 
     /// Reads the search that was kept, if it is one of this program with these options, and takes over what it has found.
     pub(super) fn resume(&mut self) -> Attempt<Checkpoint<E::Finding>, E> {
-        let directory = self.settings.directory.clone().unwrap_or_default();
+        let directory = self.options.directory.clone().unwrap_or_default();
         let path = directory.join(&self.place.file);
         let refuse = |reason: &str| Problem::Resume { path: path.clone(), reason: reason.into() };
         if !self.is_keepable() {
-            let reason = self.worker.explorer.indivisible().filter(|_| self.settings.resume == Resume::IfPossible);
+            let reason = self.worker.explorer.indivisible().filter(|_| self.options.resume == Resume::IfPossible);
             return Err(refuse(reason.unwrap_or(
                 "only a search with the strategy optimal, source or portfolio, without bounds, in snapshot or fork mode, can be resumed",
             )));
@@ -138,7 +146,8 @@ impl<E: Explorer> Campaign<'_, E> {
 }
 
 /// How many executions were made in the search that is kept, if it can be resumed.
-pub fn kept_executions(directory: &Path, place: &CheckpointFile) -> u64 {
+pub fn kept_executions(directory: &Path, place: &CheckpointFile, settings: &Settings) -> u64 {
+    let place = place.clone().for_search(settings);
     let body = checkpoint::read(directory, &place.file, &place.identity).ok().flatten();
     let kept = body.and_then(|body| postcard::from_bytes::<Checkpoint<()>>(&body).ok());
     kept.filter(|kept| kept.controller.is_intact()).map_or(0, |kept| kept.controller.total().executions)

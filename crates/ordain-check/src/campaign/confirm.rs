@@ -87,7 +87,7 @@ impl<E: Explorer> Campaign<'_, E> {
             }
             None => {
                 self.unconfirmed.late += 1;
-                let first = || (observation.kind.word(), observation.message.clone());
+                let first = || (observation.kind.name(), observation.message.clone());
                 self.unconfirmed.first.get_or_insert_with(first);
                 self.unconfirmed_places.push(observation);
             }
@@ -219,7 +219,7 @@ impl<E: Explorer> Campaign<'_, E> {
             Again::Shown(finding) => Ok(Some(*finding)),
             Again::NoTime => Ok(None),
             Again::No(instead) => {
-                Err(Problem::Unconfirmed { kind: found.kind.word(), message: found.message, instead })
+                Err(Problem::Unconfirmed { kind: found.kind.name(), message: found.message, instead })
             }
         }
     }

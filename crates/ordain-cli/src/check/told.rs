@@ -4,6 +4,7 @@ use crate::{look, output, replay_line};
 use ordain_explore::strategy::{Bound, Kind as Strategy};
 use ordain_native::record::{notes, verdict};
 use ordain_native::{Check, Finding, Report, Verdict};
+use ordain_report::Timeouts;
 use ordain_report::terminal::{self, Look, Next};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -34,7 +35,7 @@ pub(super) fn human(
     };
     line(&mut text, "explored", &explored(check, report));
     line(&mut text, "took", &took(report));
-    line(&mut text, "mode", &format!("{} ({})", report.mode.word(), report.mode_reason));
+    line(&mut text, "mode", &format!("{} ({})", report.mode.name(), report.mode_reason));
     line(&mut text, "strategy", &strategy(check, report));
     if let Some(workers) = report.workers.filter(|w| w.fragments > 1 && w.count > 1) {
         line(&mut text, "workers", &workers.to_string());
@@ -109,7 +110,7 @@ fn explored(check: &Check, report: &Report) -> String {
         plural(summary.threads as u64, "thread"),
         plural(summary.depth as u64, "step")
     );
-    if check.options.kind_time {
+    if check.settings.timeouts == Timeouts::Last {
         text.push_str("; timeouts: last, when nothing else can happen");
     }
     if report.cross_checked > 0 {
@@ -142,11 +143,11 @@ pub(crate) fn rate(report: &Report) -> Option<f64> {
 }
 
 fn strategy(check: &Check, report: &Report) -> String {
-    match check.bound {
+    match check.settings.bound() {
         Some(Bound::Preemptions(n)) => format!("{}, at most {}", report.strategy, plural(n.into(), "preemption")),
         Some(Bound::Delays(n)) => format!("{}, at most {}", report.strategy, plural(n.into(), "delay")),
         None if Strategy::by_name(report.strategy).is_some_and(|s| s.samples() || s == Strategy::Portfolio) => {
-            format!("{}, seed {}", report.strategy, check.seed)
+            format!("{}, seed {}", report.strategy, check.settings.seed)
         }
         None => report.strategy.to_owned(),
     }

@@ -164,7 +164,7 @@ fn tell(
         let Ok(record) = serde_json::from_slice::<Record>(&finding.record) else {
             return Err(Problem::RunFailed { run: run.to_string(), reason: "a finding cannot be read".into() });
         };
-        let name = format!("{}-{}.ordain", record.story.kind.word().replace(' ', "-"), number + 1);
+        let name = format!("{}-{}.ordain", record.story.kind.name().replace(' ', "-"), number + 1);
         let schedule = match &record.path {
             Some(there) => record.schedule.replace(there.as_str(), &about.path.to_string_lossy()),
             None => record.schedule,
@@ -222,7 +222,7 @@ fn record_of(run: &RunId, about: &About, outcome: &ordain_cluster::Outcome, foun
                 None => format!("no finding at level {LEVEL}: the budget ended before everything was explored"),
             },
         ),
-        ([one], _) => (Verdict::Finding, format!("finding: {}", one.story.kind.word())),
+        ([one], _) => (Verdict::Finding, format!("finding: {}", one.story.kind.name())),
         (several, _) => (Verdict::Finding, format!("finding: {} different ones", several.len())),
     };
     let mut notes = vec![division(run, progress)];

@@ -14,8 +14,9 @@ use crate::problem::Problem;
 use crate::progress::Live;
 use crate::replay_line::{self, quote};
 use crate::schedule_file::ScheduleFile;
-use ordain_model::{Options, Schedule, Site};
-use ordain_native::{Check, Finding, LEVEL, Launch, Patience, Repeated, Replayed, binary, describe_input, unescape};
+use ordain_check::{RunOptions, Settings};
+use ordain_model::{Schedule, Site};
+use ordain_native::{Check, Finding, LEVEL, Launch, Repeated, Replayed, binary, describe_input, unescape};
 use ordain_report::terminal::Next;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -242,7 +243,7 @@ fn closing(tally: &Tally, times: u32, schedule: &Schedule, file: &Path) -> Strin
         };
         let _ = writeln!(text, "{story}");
         let kind = found.split(':').next().unwrap_or_default();
-        if !kind.is_empty() && kind != finding.story.kind.word() {
+        if !kind.is_empty() && kind != finding.story.kind.name() {
             let _ = writeln!(text, "This is not what the schedule was made for: {}\n", printable(found));
         }
     }
@@ -254,7 +255,7 @@ fn closing(tally: &Tally, times: u32, schedule: &Schedule, file: &Path) -> Strin
     let steps = plural(schedule.steps.len() as u64, "step");
     let _ = match (times, tally) {
         (1, Tally { shown: 1, finding: Some(finding), .. }) => {
-            writeln!(text, "finding: {} under this schedule of {steps}", finding.story.kind.word())
+            writeln!(text, "finding: {} under this schedule of {steps}", finding.story.kind.name())
         }
         (1, Tally { ended_well: 1, .. }) => {
             writeln!(text, "no finding: the program followed the schedule of {steps} and ended well")
@@ -295,21 +296,14 @@ impl Header<'_> {
             .collect();
         let words: Result<Vec<OsString>, Problem> =
             self.all("argument").map(|text| self.word("argument", text)).collect();
-        let usual = ordain_native::default_options();
-        let options = Options {
-            kind_time: self.one_of("time", &["kind"])?,
-            spurious_wakeups: self.one_of("wake-ups", &["spurious"])?,
-            spin_bound: self.number("spin-bound", "", 1, u32::MAX)?.unwrap_or(usual.spin_bound),
-            max_steps: self.number("max-steps", "", 1, usize::MAX)?.unwrap_or(usual.max_steps),
-            ..usual
-        };
-        let hang_time = self.number("hang-time", " ms", 1, u64::MAX)?.map(Duration::from_millis);
+        let read = ordain_native::of_header(|key| self.schedule.get(key));
+        let (settings, mut program) = read.map_err(|(key, value, reason)| self.bad(key, value, &reason))?;
+        program.compare_output = self.schedule.get("found").is_some_and(|found| found.starts_with("output:"));
         let (mut environment, words) = (environment?, words?);
         for (name, value) in &arguments.environment {
             environment.retain(|known| known.0 != *name);
             environment.push((name.clone(), value.clone()));
         }
-        let expected_status = self.number("status", "", 0, 255)?.unwrap_or(0);
         let binary = self.find_program(arguments.program.as_deref())?;
         Ok(Check {
             launch: Launch {
@@ -319,24 +313,9 @@ impl Header<'_> {
                 input: self.input(arguments.stdin.as_deref())?,
             },
             binary,
-            options,
-            strategy: None,
-            bound: None,
-            seed: 0,
-            depth: 1,
-            max_executions: None,
-            max_time: None,
-            mode: None,
-            keep_going: false,
-            compare_output: self.schedule.get("found").is_some_and(|found| found.starts_with("output:")),
-            expected_status,
-            patience: hang_time.map_or_else(Patience::default, check::patience),
-            directory: None,
-            shrink_time: Duration::ZERO,
-            exploration_trace: None,
-            workers: 0,
-            slice: ordain_native::SLICE,
-            resume: false,
+            settings: Settings { shrink_time: Duration::ZERO, ..settings },
+            program,
+            run: RunOptions::default(),
         })
     }
 
@@ -413,21 +392,6 @@ impl Header<'_> {
             None => Ok(false),
             Some(value) if known.contains(&value) => Ok(true),
             Some(value) => Err(self.bad(key, value, &format!("it should be `{}`", known.join("` or `")))),
-        }
-    }
-
-    fn number<T: std::str::FromStr + PartialOrd + std::fmt::Display>(
-        &self,
-        key: &str,
-        unit: &str,
-        least: T,
-        most: T,
-    ) -> Result<Option<T>, Problem> {
-        let Some(value) = self.schedule.get(key) else { return Ok(None) };
-        let number = value.strip_suffix(unit).and_then(|digits| digits.parse().ok());
-        match number.filter(|n| *n >= least && *n <= most) {
-            Some(number) => Ok(Some(number)),
-            None => Err(self.bad(key, value, &format!("it should be a number from {least} to {most}{unit}"))),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::output::{self, printable};
 use crate::problem::Problem;
 use crate::progress::Live;
 use crate::{Outcome, replay_line};
+use ordain_check::{RunOptions, Settings};
 use ordain_model::Schedule;
 use ordain_native::{Check, Finding, Renewed};
 use ordain_report::store;
@@ -31,13 +32,8 @@ pub(super) fn search(
         |error: std::io::Error| Problem::Export { path: renewed_path(&arguments.file), reason: error.to_string() };
     let directory = tempfile::Builder::new().prefix(".ordain-").tempdir_in(beside).map_err(unwritable)?;
     let check = Check {
-        max_time: Some(time),
-        shrink_time: SHRINK_TIME.min(time),
-        exploration_trace: None,
-        workers: 0,
-        slice: ordain_native::SLICE,
-        resume: false,
-        directory: Some(directory.path().to_owned()),
+        settings: Settings { max_time: Some(time), shrink_time: SHRINK_TIME.min(time), ..check.settings.clone() },
+        run: RunOptions { directory: Some(directory.path().to_owned()), ..RunOptions::default() },
         ..check.clone()
     };
     let told: Vec<String> = expected.iter().map(|e| e.text.clone()).collect();
@@ -60,7 +56,7 @@ pub(super) fn search(
     keep(&mut finding, &arguments.file).map_err(unwritable)?;
     output::tell(&format!("{}\n", check::story(&finding, None)));
     let old = schedule.get("found").unwrap_or_default().split(':').next().unwrap_or_default();
-    if !old.is_empty() && old != finding.story.kind.word() {
+    if !old.is_empty() && old != finding.story.kind.name() {
         output::tell(&format!("This is not what the old schedule was made for: {}\n", printable(old)));
     }
     let how = match (followed, kept) {
@@ -68,7 +64,7 @@ pub(super) fn search(
         (false, 0) => "by a new search",
         (false, _) => "by a search behind the steps that still fit",
     };
-    output::tell(&format!("finding: {}, found again {how}\n", finding.story.kind.word()));
+    output::tell(&format!("finding: {}, found again {how}\n", finding.story.kind.name()));
     Ok(Outcome::Finding)
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Seen {
 pub(super) fn is_long(schedule: &Schedule) -> bool {
     const MOST: usize = 20_000;
     let found = schedule.get("found").unwrap_or_default();
-    schedule.steps.len() > MOST || [Kind::StepLimit, Kind::Livelock].iter().any(|kind| found.starts_with(kind.word()))
+    schedule.steps.len() > MOST || [Kind::StepLimit, Kind::Livelock].iter().any(|kind| found.starts_with(kind.name()))
 }
 
 /// Replays, and shows the steps as they are made.

@@ -65,7 +65,7 @@ fn cells(row: &Row) -> [String; 8] {
     let findings = row.run.as_ref().map_or(0, |run| run.findings.len());
     [
         one_line(&row.name),
-        row.kind.word().to_owned(),
+        row.kind.name().to_owned(),
         row.state().to_owned(),
         explored(row),
         large(row.executions),
@@ -108,7 +108,7 @@ fn reason(row: &Row) -> String {
 }
 
 fn kinds(run: &Run) -> String {
-    let mut kinds: Vec<&str> = run.findings.iter().map(|story| story.kind.word()).collect();
+    let mut kinds: Vec<&str> = run.findings.iter().map(|story| story.kind.name()).collect();
     kinds.sort_unstable();
     kinds.dedup();
     kinds.join(", ")

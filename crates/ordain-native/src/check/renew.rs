@@ -44,9 +44,8 @@ impl Check {
         told: &[String],
         observer: &mut dyn Observer,
     ) -> Result<Renewed, Problem> {
-        let settings = self.settings();
-        let program = Program::new(&Arc::new(self.clone()), self.mode)?;
-        let mut run = Campaign::new(&settings, program, self.checkpoint(), observer)?;
+        let program = Program::new(&Arc::new(self.clone()), self.program.mode)?;
+        let mut run = Campaign::new(&self.settings, &self.run, program, self.checkpoint(), observer)?;
         let names = self.object_names(schedule, &mut run.explorer().native)?;
         let native = &mut run.explorer().native;
         native.prepare_for(schedule);
@@ -63,11 +62,11 @@ impl Check {
         loop {
             for stream in 0..WALKS {
                 executions += 1;
-                let late = self.max_time.is_some_and(|limit| started.elapsed() > limit / 4);
+                let late = self.settings.max_time.is_some_and(|limit| started.elapsed() > limit / 4);
                 if late || run.is_over() {
                     break;
                 }
-                if run.try_plan(&old[..from], &mut Walk::new(self.seed, stream))? {
+                if run.try_plan(&old[..from], &mut Walk::new(self.settings.seed, stream))? {
                     return Ok(Renewed {
                         report: verdict::report(run.end_after(executions)?),
                         kept: from,

@@ -23,7 +23,7 @@ pub(super) fn report(mut outcome: Outcome<Program>) -> Report {
         sight,
         strategy,
         mode: native.mode(),
-        mode_reason: mode_reason(check.mode, &native.changes),
+        mode_reason: mode_reason(check.program.mode, &native.changes),
         summary: outcome.summary,
         cross_checked: outcome.cross_checked,
         visible: outcome.visible,
@@ -84,7 +84,7 @@ fn notes(outcome: &mut Outcome<Program>) -> Vec<String> {
         let timers = if timers { ", and timers with an interval," } else { "" };
         notes.push(format!(
             "threads that wait in a loop{timers} were held after {} idle rounds; more rounds were not explored",
-            check.options.spin_bound
+            check.settings.spin_bound
         ));
     }
     if outcome.timed_out {
@@ -105,7 +105,7 @@ fn notes(outcome: &mut Outcome<Program>) -> Vec<String> {
 
 /// The options that leave executions out.
 fn assumptions(program: &Program) -> Vec<String> {
-    let (options, names) = (program.check.options, program.native.names());
+    let (options, names) = (program.check.options(), program.native.names());
     let mut objects = (0..names.object_count() as u32).map(ObjectId);
     let mut notes = Vec::new();
     if !options.spurious_wakeups && objects.any(|object| names.kind(object) == ObjectKind::Condvar) {
@@ -126,7 +126,7 @@ fn assumptions(program: &Program) -> Vec<String> {
 fn mode_reason(asked: Option<Mode>, changes: &[ModeChange]) -> String {
     match (asked, changes.last()) {
         (Some(_), _) => "asked for".into(),
-        (None, Some(change)) => format!("{} mode was left: {}", change.from.word(), change.reason),
+        (None, Some(change)) => format!("{} mode was left: {}", change.from.name(), change.reason),
         (None, None) => "memory can be put back".into(),
     }
 }

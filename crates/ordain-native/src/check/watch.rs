@@ -78,7 +78,9 @@ impl Program {
             self.note_unwatched(&why);
             return Ok(None);
         }
-        let Some(observation) = crate::finding::notice(watched, self.check.expected_status) else { return Ok(None) };
+        let Some(observation) = crate::finding::notice(watched, self.check.program.expect_status.into()) else {
+            return Ok(None);
+        };
         // The watch must not have caused it.
         watched.end_process();
         let steps = prefix_of(watched.execution());

@@ -1,7 +1,7 @@
 //! Test programs: the list, compiling them, and checking them.
 #![allow(dead_code, unreachable_pub)] // Each test file uses a part of it.
 
-use ordain_native::{Check, Launch, Patience, binary};
+use ordain_native::{Check, Launch, ProgramSettings, RunOptions, Settings, binary};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -126,31 +126,16 @@ pub fn check(path: &Path, arguments: &[String]) -> Check {
             environment: vec![("TMPDIR".into(), own_directory().into())],
             input: Vec::new(),
         },
-        options: ordain_native::default_options(),
-        strategy: None,
-        bound: None,
-        seed: 1,
-        depth: 3,
-        max_executions: None,
-        max_time: None,
-        mode: None,
-        keep_going: false,
-        compare_output: false,
-        expected_status: 0,
-        patience: Patience { busy: Duration::from_millis(400), blocked: Duration::from_secs(5) },
-        directory: None,
-        shrink_time: Duration::from_secs(5),
-        exploration_trace: None,
-        workers: 0,
-        slice: ordain_native::SLICE,
-        resume: false,
+        settings: Settings { seed: 1, shrink_time: Duration::from_secs(5), ..Settings::default() },
+        program: ProgramSettings { hang_time: Duration::from_secs(1), ..ProgramSettings::default() },
+        run: RunOptions::default(),
     }
 }
 
 /// A check of a program of the list.
 pub fn check_of(program: &Program) -> Check {
     let mut check = check(&compile(program), &program.args);
-    check.compare_output = program.option.as_deref() == Some("output");
+    check.program.compare_output = program.option.as_deref() == Some("output");
     if let Some(stdin) = &program.stdin {
         check.launch.input = stdin.clone().into_bytes();
     }

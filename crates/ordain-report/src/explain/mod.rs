@@ -72,13 +72,13 @@ pub fn explain(kind: Kind) -> &'static Explanation {
 
 /// The code of a kind, as SARIF has it: `ORDAIN-DATA-RACE`.
 pub fn code(kind: Kind) -> String {
-    format!("ORDAIN-{}", kind.word().to_ascii_uppercase())
+    format!("ORDAIN-{}", kind.name().to_ascii_uppercase())
 }
 
 /// The kind that a person means: its word, its title or its code, in upper or lower case, with `-`, `_` or spaces.
 pub fn by_code(text: &str) -> Option<Kind> {
     let word = as_word(text);
-    Kind::by_word(&word).or_else(|| Kind::by_word(word.strip_prefix("ordain-")?))
+    Kind::by_name(&word).or_else(|| Kind::by_name(word.strip_prefix("ordain-")?))
 }
 
 /// The text as the word of a kind would be written.
@@ -109,7 +109,7 @@ impl Explanation {
         }
         if !self.see_also.is_empty() {
             let others: Vec<String> =
-                self.see_also.iter().map(|kind| format!("ordain explain {}", kind.word())).collect();
+                self.see_also.iter().map(|kind| format!("ordain explain {}", kind.name())).collect();
             let _ = write!(text, "\nSEE ALSO\n");
             paragraphs(&mut text, &others.join(", "), width);
         }
@@ -147,7 +147,7 @@ impl Explanation {
         }
         if !self.see_also.is_empty() {
             let links: Vec<String> =
-                self.see_also.iter().map(|kind| format!("[{}](#{})", kind.title(), kind.word())).collect();
+                self.see_also.iter().map(|kind| format!("[{}](#{})", kind.title(), kind.name())).collect();
             let _ = write!(text, "\nSee also: {}.\n", links.join(", "));
         }
         text
@@ -215,7 +215,7 @@ pub fn markdown() -> String {
     );
     for kind in Kind::ALL {
         let _ =
-            writeln!(page, "| [{}](#{}) | `{}` | {} |", kind.title(), kind.word(), code(kind), explain(kind).summary);
+            writeln!(page, "| [{}](#{}) | `{}` | {} |", kind.title(), kind.name(), code(kind), explain(kind).summary);
     }
     for kind in Kind::ALL {
         let _ = write!(page, "\n## {}\n\n{}", explain(kind).title, explain(kind).markdown());
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn anchors_are_the_words() {
         for kind in Kind::ALL {
-            assert_eq!(as_word(explain(kind).title), kind.word());
+            assert_eq!(as_word(explain(kind).title), kind.name());
         }
     }
 
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn kinds_are_found_however_they_are_written() {
         for kind in Kind::ALL {
-            for text in [code(kind), code(kind).to_lowercase(), kind.word().to_uppercase(), kind.title().to_owned()] {
+            for text in [code(kind), code(kind).to_lowercase(), kind.name().to_uppercase(), kind.title().to_owned()] {
                 assert_eq!(by_code(&text), Some(kind), "{text}");
                 assert_eq!(by_code(&format!("  {} ", text.replace('-', " "))), Some(kind), "{text}");
                 assert_eq!(by_code(&text.replace('-', "_")), Some(kind), "{text}");

@@ -306,7 +306,7 @@ pub fn found(findings: Vec<Story>) -> Run {
     Run {
         program: findings.first().map_or_else(String::new, |story| story.program.clone()),
         verdict: Verdict::Finding,
-        meaning: format!("finding: {}", findings.first().map_or("", |story| story.kind.word())),
+        meaning: format!("finding: {}", findings.first().map_or("", |story| story.kind.name())),
         exhausted: false,
         findings,
         ..verified()

@@ -5,7 +5,7 @@ use crate::conduct::{Conductor, Explored, Part};
 use crate::finding::Finding;
 use crate::program::{Body, Program};
 use crate::report::Report;
-use ordain_check::Fragments;
+use ordain_check::{Fragments, Settings};
 use ordain_explore::frontier::{Order, Rule};
 use ordain_report::conduct::Found;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Check {
             });
             conductor.explored(explored);
         }
-        Report::new(name, &self.settings(1, None), None)
+        Report::new(name, self)
     }
 
     /// Makes sure that the program is deterministic.
@@ -32,7 +32,7 @@ impl Check {
             Rule::Optimal => Strategy::Optimal,
             Rule::Source => Strategy::Source,
         };
-        let settings = Self { strategy: Some(strategy), ..Self::clone(self) }.settings(1, None);
+        let settings = Settings { strategy: Some(strategy), ..self.settings.clone() };
         Fragments::open(settings, Program::new(self, name, body)).map_err(|problem| problem.to_string())
     }
 }

@@ -43,8 +43,8 @@ impl ParallelCheck {
     #[track_caller]
     pub fn run(self, program: impl Fn() + Send + Sync + 'static) -> Report {
         let Self { check, workers } = self;
-        let strategy = check.settings(1, None).strategy();
-        let divisible = check.bound.is_none() && (strategy.samples() || strategy.rule().is_some());
+        let strategy = check.settings.strategy();
+        let divisible = check.settings.bound().is_none() && (strategy.samples() || strategy.rule().is_some());
         let name = check.effective_name();
         let led = replay::requested(&name).is_some() || conduct::is_conducted();
         if workers <= 1 || !divisible || led || rt::active() || check.exploration_trace.is_some() {

@@ -48,6 +48,19 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     if time.is_zero() { Err("it must be longer than nothing".into()) } else { Ok(time) }
 }
 
+/// A time as [`duration`] reads it, or none: `0`.
+pub fn duration_or_zero(text: &str) -> Result<Duration, String> {
+    if matches!(text, "0" | "0s" | "0ms") { Ok(Duration::ZERO) } else { duration(text) }
+}
+
+/// A time as [`duration`] reads it, to the millisecond.
+pub fn duration_text(time: Duration) -> String {
+    match time.as_millis() {
+        millis if millis % 1000 == 0 => format!("{}s", millis / 1000),
+        millis => format!("{millis}ms"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +75,9 @@ mod tests {
             ["", "s", "30", "30 s", "-1s", "1e400s", "1e30h", "0s", "1d", "nans", "infs", "+1s", "1s1s", "\u{663}s"]
         {
             assert!(duration(wrong).is_err(), "{wrong}");
+        }
+        for text in ["30s", "250ms", "1001ms"] {
+            assert_eq!(duration(text).map(duration_text).as_deref(), Ok(text));
         }
     }
 
