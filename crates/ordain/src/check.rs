@@ -271,7 +271,7 @@ impl Check {
         if let Some(replay) = replay::requested(&name) {
             return self.replay(&name, Rc::new(program), replay);
         }
-        let kept = KeptHere::of(&self, &name);
+        let kept = KeptHere::of(&name);
         let conductor = Conductor::connect(&name, kept.as_ref().map_or(0, |kept| kept.executions(&self.settings)));
         if let Some(directory) = conductor.as_ref().and_then(Conductor::directory) {
             self.directory = Some(directory);

@@ -57,7 +57,7 @@ pub(crate) struct KeptHere {
 
 impl KeptHere {
     /// For a check that is about to begin; `None` if nobody wants it kept.
-    pub(crate) fn of(_check: &Check, name: &str) -> Option<Self> {
+    pub(crate) fn of(name: &str) -> Option<Self> {
         let (directory, test) = (std::env::var_os(DIRECTORY)?, std::env::var(TEST).ok()?);
         let number = CHECKS.fetch_add(1, Relaxed) + 1;
         let identity = [("test or configuration", test), ("check", name.to_owned())];
