@@ -209,7 +209,7 @@ pub struct PendingOp {
 }
 
 /// The steps of one run and how it ended.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Execution {
     /// The steps in order.
     pub steps: Vec<Step>,

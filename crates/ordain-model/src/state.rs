@@ -15,7 +15,7 @@ pub trait View {
 }
 
 /// What belongs to an execution and does not change once it is there.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Fixed {
     /// The parameter of each object: capacity, kind of mutex, number of threads.
     pub(crate) params: Vec<u64>,
@@ -101,7 +101,7 @@ pub struct Hold {
 }
 
 /// The present state of all objects.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct State {
     pub(crate) words: Vec<u64>,
     pub(crate) fixed: Fixed,

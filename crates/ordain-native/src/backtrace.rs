@@ -297,13 +297,13 @@ fn interrupted(state: &mut UnwindRegsX86_64, memory: Option<&Memory>) -> Option<
     Some(rip)
 }
 
-/// The frames that are the program's own: without Ordain's, and without those of libc and of the language's runtime
+/// The frames that are the program's own: without those of Ordain and sanitizers, and without those of libc and of the language's runtime
 /// that begin every stack. Of a stack with nothing else, all frames but Ordain's are left.
 pub fn program_frames(frames: Vec<Frame>) -> Vec<Frame> {
     let mut kept = Vec::new();
     for frame in &frames {
         let bottom = frame.locations.iter().position(is_bottom);
-        if !is_ordain(frame) {
+        if !is_ordain(frame) && !is_sanitizer(frame) {
             let locations = frame.locations[..bottom.unwrap_or(frame.locations.len())].to_vec();
             kept.push(Frame { locations, ..frame.clone() });
         }
@@ -324,6 +324,18 @@ pub fn program_frames(frames: Vec<Frame>) -> Vec<Frame> {
 /// Whether a frame is in the library that Ordain loads into the program.
 fn is_ordain(frame: &Frame) -> bool {
     frame.module == "memfd:ordain-preload" || frame.module.contains("ordain") && frame.module.contains(".so")
+}
+
+/// Whether a frame is in a sanitizer, which has noticed something or stands before a function of libc.
+fn is_sanitizer(frame: &Frame) -> bool {
+    let libraries = ["libasan.so", "libubsan.so", "liblsan.so", "libclang_rt."];
+    let names = ["__asan", "__ubsan", "__lsan", "__sanitizer", "__interceptor_"];
+    libraries.iter().any(|library| frame.module.starts_with(library))
+        || frame
+            .locations
+            .last()
+            .and_then(|place| place.function.as_ref())
+            .is_some_and(|function| names.iter().any(|name| function.starts_with(name)))
 }
 
 /// Whether this function and all behind it run before `main` or a thread's function is called.

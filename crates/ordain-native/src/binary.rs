@@ -7,7 +7,7 @@ use miette::Diagnostic;
 use object::LittleEndian;
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
-use object::read::{Object, ObjectSection, StringTable};
+use object::read::{Object, ObjectSection, ObjectSymbol, StringTable};
 use rustix::fs::Access;
 use std::env;
 use std::ffi::OsStr;
@@ -181,6 +181,20 @@ pub enum Refused {
         /// The loader that it names.
         interpreter: String,
     },
+    /// Built with a sanitizer that cannot be under Ordain.
+    #[error("{} is built with {sanitizer}", path.display())]
+    #[diagnostic(help(
+        "{sanitizer} follows threads by the same calls as Ordain, and lays out memory its own way, so that they cannot be \
+         combined: build without -fsanitize={option}; -fsanitize=address and -fsanitize=undefined work under Ordain"
+    ))]
+    Sanitizer {
+        /// The program file.
+        path: PathBuf,
+        /// Its name.
+        sanitizer: &'static str,
+        /// What the compiler calls it.
+        option: &'static str,
+    },
     /// Written in Go.
     #[error("{} is a Go program", path.display())]
     #[diagnostic(help(
@@ -211,6 +225,10 @@ pub fn inspect(program: &OsStr, search_path: Option<&OsStr>) -> Result<Binary, R
     }
     let dynamic = Dynamic::read(&file).map_err(damaged)?;
     refuse_loader(&path, &dynamic, pie)?;
+
+    if let Some((sanitizer, option)) = refused_sanitizer(&file, &dynamic.needed) {
+        return Err(Refused::Sanitizer { path, sanitizer, option });
+    }
 
     let openmp = dynamic.needed.iter().any(|name| ["libgomp", "libomp", "libiomp"].iter().any(|l| name.starts_with(l)));
     let separate = crate::backtrace::separate_debug_file(&file, &path);
@@ -397,6 +415,21 @@ impl Dynamic {
         }
         Ok(found)
     }
+}
+
+/// The sanitizer that a program was built with, if it is one that Ordain cannot be combined with: its name, and what the compiler calls it.
+fn refused_sanitizer(file: &ElfFile64<'_, LittleEndian>, needed: &[String]) -> Option<(&'static str, &'static str)> {
+    const REFUSED: [(&str, &str, &str, &[u8]); 3] = [
+        ("ThreadSanitizer", "thread", "tsan", b"__tsan_init"),
+        ("MemorySanitizer", "memory", "msan", b"__msan_init"),
+        ("HWAddressSanitizer", "hwaddress", "hwasan", b"__hwasan_init"),
+    ];
+    let has = |mark: &[u8]| file.symbols().chain(file.dynamic_symbols()).any(|s| s.name_bytes() == Ok(mark));
+    let found = REFUSED.iter().find(|(_, _, library, mark)| {
+        needed.iter().any(|name| name.starts_with(&format!("lib{library}")) || name.contains(&format!(".{library}")))
+            || has(mark)
+    });
+    found.map(|(name, option, ..)| (*name, *option))
 }
 
 /// Whether the compiler or the standard library of Rust left its mark.

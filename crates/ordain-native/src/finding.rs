@@ -1,6 +1,7 @@
 //! Findings in programs: what an execution shows, and its story with source lines.
 
 use crate::backtrace::{self, Locals, Location, Registers, Symbols, program_frames};
+use crate::callers::{self, is_own};
 use crate::check::{Check, LEVEL};
 use crate::process::Launch;
 use crate::settings;
@@ -250,8 +251,7 @@ impl Words for NativeWords<'_> {
         let locations = self.symbols.as_ref()?.borrow_mut().locate(site.0 - 1);
         // Where headers of a library were inlined, whoever called them is more telling.
         let known = || locations.iter().filter(|l| l.line.is_some());
-        let own = |l: &&Location| l.file.as_ref().is_some_and(|file| ordain_report::is_own(&file.to_string_lossy()));
-        let place = known().find(own).or_else(|| known().next()).or(locations.first())?;
+        let place = known().find(|place| is_own(place)).or_else(|| known().next()).or(locations.first())?;
         Some(match (&place.file, place.line) {
             (Some(file), Some(line)) => describe::Place { file: file.display().to_string(), line, column: 0 },
             _ => describe::Place { file: place.to_string(), ..Default::default() },
@@ -273,7 +273,7 @@ fn types_of(kind: ObjectKind) -> Option<&'static [&'static str]> {
     })
 }
 
-fn registers(of_thread: &[u64; 8], exact: bool) -> Registers {
+pub(crate) fn registers(of_thread: &[u64; 8], exact: bool) -> Registers {
     let [rip, rsp, rbp, rbx, r12, r13, r14, r15] = *of_thread;
     Registers { rip, rsp, rbp, rbx, r12, r13, r14, r15, exact }
 }
@@ -316,7 +316,10 @@ pub(crate) fn describe(native: &mut Native, noticed: &Observation, context: &Con
     let check = context.check;
     let outputs = [native.output(0), native.output(1)].map(|bytes| text_of(&bytes));
     let mut words = NativeWords::new(native);
-    let execution = native.execution();
+    let execution = match &words.symbols {
+        Some(symbols) => &callers::in_own_sources(native, &mut symbols.borrow_mut()),
+        None => native.execution(),
+    };
     let aftermath = native.aftermath();
     if !matches!(aftermath.ended, Ended::Exit(_)) {
         words.learn_locals();

@@ -2,6 +2,7 @@
 
 pub mod backtrace;
 pub mod binary;
+mod callers;
 mod check;
 pub mod doctor;
 mod finding;

@@ -44,6 +44,14 @@ pub struct Launch {
 /// not depend on it.
 const INHERITED: [&str; 7] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "TERM"];
 
+/// What sanitizers are asked for in programs that are built with them: what they notice ends the program where it is noticed; the runtime may
+/// come before them; and leaks are not looked for, which would need a thread that is not the program's.
+const SANITIZERS: [(&str, &str); 3] = [
+    ("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0:abort_on_error=1"),
+    ("UBSAN_OPTIONS", "halt_on_error=1:abort_on_error=1:print_stacktrace=1"),
+    ("LSAN_OPTIONS", "detect_leaks=0"),
+];
+
 /// A process under control.
 pub(crate) struct Process {
     child: Child,
@@ -128,6 +136,16 @@ impl Process {
         // Threads of OpenMP programs spin before they wait, which only takes time here.
         command.env("GOMP_SPINCOUNT", "0").env("OMP_WAIT_POLICY", "passive");
         command.envs(launch.environment.iter().map(|(k, v)| (k, v)));
+        for (name, options) in SANITIZERS {
+            let own = launch.environment.iter().rev().find(|(variable, _)| variable == name);
+            let mut options = OsString::from(options);
+            if let Some((_, own)) = own {
+                // Later options win.
+                options.push(":");
+                options.push(own);
+            }
+            command.env(name, options);
+        }
         command.env("LD_PRELOAD", for_loader("LD_PRELOAD").unwrap_or_default());
         command.stdin(Stdio::from(input));
         command.stdout(Stdio::from(output[0].try_clone()?));

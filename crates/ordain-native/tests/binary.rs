@@ -143,6 +143,12 @@ fn refuses_what_the_dynamic_loader_does_not_start() {
     let directory = directory();
     assert!(matches!(refused(&compile::c(directory.path(), "a", EMPTY, &["-static"])), Refused::Static { .. }));
     assert!(matches!(refused(&compile::c(directory.path(), "b", EMPTY, &["-static-pie"])), Refused::Static { .. }));
+    let sanitized = |name: &str, flags: &[&str]| refused(&compile::c(directory.path(), name, EMPTY, flags));
+    for (name, flags) in [("shared", &["-fsanitize=thread"][..]), ("static", &["-fsanitize=thread", "-static-libtsan"])]
+    {
+        let refusal = sanitized(name, flags);
+        assert!(matches!(refusal, Refused::Sanitizer { sanitizer: "ThreadSanitizer", .. }), "{refusal:?}");
+    }
     let musl = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1";
     assert!(matches!(refused(&compile::c(directory.path(), "c", EMPTY, &[musl])), Refused::Musl { .. }));
     let other = "-Wl,--dynamic-linker=/lib/ld-other.so";

@@ -25,6 +25,8 @@ const PAGE: usize = 4096;
 const HOT: u8 = 3;
 /// What is not noticed by page faults, and output that nobody looks at, is cared for once in this many executions.
 const SELDOM: u64 = 64;
+/// The most address space that is put back.
+const MOST: usize = 1 << 38;
 /// Regions that are no farther apart are scanned together.
 const GAP: usize = 1 << 32;
 
@@ -265,6 +267,11 @@ fn take() -> Result<Snapshot, &'static str> {
     maps::check_shared(&all);
     let private: Vec<Region> = all.iter().filter(|r| r.writable && !r.shared).copied().collect();
     let private = maps::without(&maps::without_own(&private), heap::supervisor_range());
+    if private.iter().map(|r| r.end - r.start).sum::<usize>() > MOST {
+        engine::leave_mode(format_args!(
+            "the program reserves too much memory to put all of it back, as AddressSanitizer does"
+        ));
+    }
     let mut s = Snapshot {
         uffd,
         pagemap,

@@ -47,8 +47,9 @@ pub fn exit_group(status: i32) -> ! {
     }
 }
 
-/// Where the runtime's own mappings go: far from where the kernel puts those of the program, so that these are the same in all modes.
-const OWN_BEGIN: usize = 0x1000_0000_0000;
+/// Where the runtime's own mappings go: far from where the kernel and AddressSanitizer put those of the program, so that these are the same in
+/// all modes.
+const OWN_BEGIN: usize = 0x2000_0000_0000;
 static mut OWN_AREA: usize = OWN_BEGIN;
 
 /// An address at which the runtime's next mapping should be.

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Directories of sources that are not the user's.
-const FOREIGN: [&str; 6] = ["/rustc/", "/usr/", "/.cargo/registry/", "/.cargo/git/", "/.rustup/", "/glibc"];
+const FOREIGN: [&str; 8] =
+    ["/rustc/", "/usr/", "/.cargo/registry/", "/.cargo/git/", "/.rustup/", "/glibc", "/libsanitizer/", "/compiler-rt/"];
 
 /// Whether a file may be one of the user's own sources.
 pub fn is_own(file: &str) -> bool {

@@ -107,7 +107,11 @@ pub(crate) fn told(command: &mut Command, status: i32, directory: &Path) -> Stri
         line
     };
     // Progress is told only if it takes long.
-    let is_progress = |line: &str| line.starts_with("found: ") && line.contains("; making it smaller, ");
+    let is_progress = |line: &str| {
+        let seconds =
+            line.split_once(" s: ").is_some_and(|(n, rest)| n.parse::<u32>().is_ok() && rest.contains(" per second, "));
+        seconds || line.starts_with("found: ") && line.contains("; making it smaller, ")
+    };
     text.lines().filter(|line| !is_progress(line)).map(|line| without_times(line) + "\n").collect()
 }
 

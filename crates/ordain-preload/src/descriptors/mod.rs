@@ -198,17 +198,17 @@ pub fn begin() {
     }
 }
 
-/// A child process has everything too: from now on others may read and write, and the kernel alone knows.
+/// A child process has everything too: from now on others may read and write, and the kernel alone knows. Queues of messages have names, so
+/// that others could use them before.
 pub fn share() {
-    let entries = core::mem::take(&mut descriptors().entries);
-    for (fd, entry) in (0..).zip(entries) {
-        if let Some(group) = entry.and_then(|e| e.group) {
-            let d = descriptors();
+    let d = descriptors();
+    for (fd, entry) in (0..).zip(&mut d.entries) {
+        if let Some(group) = entry.take_if(|e| e.kind != Kind::Queue).and_then(|e| e.group) {
             d.adrift.retain(|(known, _)| *known != fd);
-            d.adrift.push((fd, object_of(group)));
+            d.adrift.push((fd, d.groups[group].object));
         }
     }
-    descriptors().shared = true;
+    d.shared = true;
 }
 
 /// The object of the pipe or connection that a number led to when a child process got it too.
