@@ -30,7 +30,6 @@ mod rng;
 mod search;
 mod shrink;
 pub mod strategy;
-mod trace;
 mod wakeup;
 
 pub use fingerprint::{Class, Fingerprint, class_of, key_of};
