@@ -21,6 +21,7 @@ pub mod footprint;
 pub mod happens_before;
 mod idle;
 pub mod imagine;
+pub mod level;
 pub mod lexicon;
 #[cfg(feature = "mutate")]
 pub mod mutation;
@@ -38,6 +39,7 @@ pub use finding::{DataRace, Deadlock, Misuse};
 pub use footprint::{Access, Footprint, affects, dependent};
 pub use happens_before::HappensBefore;
 pub use imagine::{Imagined, Moment};
+pub use level::Level;
 pub use lexicon::{Lexicon, Named, Renaming};
 pub use names::{Names, ObjectId, ObjectKind, ThreadId};
 pub use operation::{MemoryOrder, Operation, Outcome, Wait};

@@ -7,7 +7,7 @@ use crate::resources::processor_time;
 use ordain_explore::crossing::Crossing;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Summary};
-use ordain_model::End;
+use ordain_model::{End, Level};
 use ordain_report::terminal::plural;
 use ordain_report::{Branch, Estimate, Sample, Sight, Verdict, Workers, branch};
 use std::time::Duration;
@@ -73,8 +73,8 @@ pub struct Outcome<E: Explorer> {
 }
 
 impl<E: Explorer> Outcome<E> {
-    /// The verdict in a sentence. `level` is what was visible, `assumption` what a verdict rests on.
-    pub fn meaning(&self, level: &str, assumption: &str) -> String {
+    /// The verdict in a sentence, at the level of what was visible.
+    pub fn meaning(&self, level: Level) -> String {
         let classes = self.summary.executions;
         let executions = plural(classes as usize, "execution");
         let exhausted = self.is_exhaustive();
@@ -82,6 +82,7 @@ impl<E: Explorer> Outcome<E> {
         match self.verdict {
             Verdict::Finding => format!("{} of {executions} misbehaved", self.findings.len()),
             Verdict::Verified => {
+                let assumption = level.assumption();
                 format!("every class of schedules was explored ({classes}). Verified at level {level}: {assumption}")
             }
             Verdict::NoFinding if exhausted && !self.blind => format!(
