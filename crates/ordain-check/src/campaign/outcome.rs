@@ -4,7 +4,7 @@ use super::{Attempt, Campaign};
 use crate::Problem;
 use crate::explorer::Explorer;
 use crate::resources::processor_time;
-use ordain_explore::crossing::Crossing;
+use ordain_explore::branch_point::BranchPoint;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Summary};
 use ordain_model::{End, Level};
@@ -242,11 +242,12 @@ impl<E: Explorer> Campaign<'_, E> {
 
     /// The path that the search was on, in words: the program follows it once more for that.
     fn describe_path(&mut self) -> Vec<Branch> {
-        let crossings = std::mem::take(&mut self.crossings);
-        let prefix: Vec<Planned> = crossings.iter().map(|c| Planned { transition: c.taken, op: None }).collect();
+        let branch_points = std::mem::take(&mut self.branch_points);
+        let prefix: Vec<Planned> = branch_points.iter().map(|c| Planned { transition: c.taken, op: None }).collect();
         let names = self.worker.explorer.names().thread_count();
-        let known = |c: &Crossing| [c.taken].iter().chain(&c.explored).chain(&c.left).all(|t| t.thread.index() < names);
-        if crossings.is_empty() || !crossings.iter().all(known) {
+        let known =
+            |c: &BranchPoint| [c.taken].iter().chain(&c.explored).chain(&c.left).all(|t| t.thread.index() < names);
+        if branch_points.is_empty() || !branch_points.iter().all(known) {
             return Vec::new();
         }
         let ran = self.in_a_moment(|campaign| {
@@ -258,7 +259,7 @@ impl<E: Explorer> Campaign<'_, E> {
         if !ran || matches!(explorer.execution().end, End::Diverged(_)) {
             return Vec::new();
         }
-        let told = crossings.iter().enumerate();
+        let told = branch_points.iter().enumerate();
         explorer.with_words(|words| {
             told.map(|(depth, c)| branch(words, explorer.execution(), depth, c.taken, &c.explored, &c.left)).collect()
         })

@@ -6,9 +6,7 @@
 
 use super::reducing::{Method, Reducing};
 use crate::estimate::Path;
-#[cfg(feature = "std")]
-use crate::frontier::Line;
-use crate::frontier::{Divisible, Explored, Fragment};
+use crate::frontier::{Connection, Divisible, Explored, Fragment};
 use crate::plan::{Lowest, Plan};
 use crate::reversal::{Sequence, Which};
 use crate::search::{Coverage, Stop, Strategy};
@@ -110,9 +108,8 @@ impl Divisible for Optimal {
         self.0.load(fragment);
     }
 
-    #[cfg(feature = "std")]
-    fn connect(&mut self, line: Line) {
-        self.0.connect(line);
+    fn connect(&mut self, connection: Connection) {
+        self.0.connect(connection);
     }
 
     fn unload(&mut self) -> Explored {

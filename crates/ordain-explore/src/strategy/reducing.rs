@@ -6,9 +6,7 @@
 
 use crate::estimate::Path;
 use crate::fingerprint::mix;
-#[cfg(feature = "std")]
-use crate::frontier::Line;
-use crate::frontier::{Explored, Found, Fragment, Item, Part, Twig};
+use crate::frontier::{Connection, Explored, Found, Fragment, Item, Part, Twig};
 use crate::hash::Spread;
 use crate::plan::{Plan, Planned, Policy};
 use crate::reversal::{Reversals, Sequence, Which};
@@ -50,8 +48,7 @@ struct Share {
     /// Hashes of what was considered, so that nothing is told twice.
     told: HashSet<u128, BuildHasherDefault<Spread>>,
     /// To whom it is told at once.
-    #[cfg(feature = "std")]
-    line: Option<Line>,
+    connection: Option<Connection>,
 }
 
 /// What was considered.
@@ -256,44 +253,29 @@ fn is_same(a: &[Access], b: &[Access]) -> bool {
 
 impl Share {
     /// Takes in what the next to be told comes from.
-    #[cfg(feature = "std")]
     fn follow(&mut self, execution: &Execution, kept: usize) {
-        if let Some(line) = &mut self.line {
-            line.follow(execution, kept);
+        if let Some(connection) = &mut self.connection {
+            connection.follow(execution, kept);
         }
     }
 
-    #[cfg(not(feature = "std"))]
-    fn follow(&mut self, _: &Execution, _: usize) {}
-
     /// Whether what it tells is compared at once with everything that is planned.
-    #[cfg(feature = "std")]
     fn is_connected(&self) -> bool {
-        self.line.is_some()
-    }
-
-    #[cfg(not(feature = "std"))]
-    fn is_connected(&self) -> bool {
-        false
+        self.connection.is_some()
     }
 
     /// Looks what others have planned from a state of which was just told.
-    #[cfg(feature = "std")]
     fn see_others(&self, at: usize, others: &mut Vec<Transition>) {
-        if let Some(line) = &self.line {
-            line.later(self.finished, at as u32, others);
+        if let Some(connection) = &self.connection {
+            connection.later(self.finished, at as u32, others);
         }
     }
-
-    #[cfg(not(feature = "std"))]
-    fn see_others(&self, _: usize, _: &mut Vec<Transition>) {}
 
     /// Tells what is to be done from a state shared with others, unless that is told already.
     fn tell(&mut self, at: usize, items: &impl Items) {
         let (root, depth) = (self.finished, at as u32);
-        #[cfg(feature = "std")]
-        if let Some(line) = &mut self.line
-            && line.tell(root, depth, items)
+        if let Some(connection) = &mut self.connection
+            && connection.tell(root, depth, items)
         {
             return;
         }
@@ -401,9 +383,8 @@ impl<M: Method> Reducing<M> {
         self.descend(0);
     }
 
-    #[cfg(feature = "std")]
-    pub(super) fn connect(&mut self, line: Line) {
-        self.share.line = Some(line);
+    pub(super) fn connect(&mut self, connection: Connection) {
+        self.share.connection = Some(connection);
     }
 
     pub(super) fn unload(&mut self) -> Explored {
@@ -436,10 +417,7 @@ impl<M: Method> Reducing<M> {
             }
             rest = Some(twigs);
         }
-        #[cfg(feature = "std")]
-        {
-            self.share.line = None;
-        }
+        self.share.connection = None;
         let found = core::mem::take(&mut self.share.found);
         Explored { finished: self.share.finished, rest, found, mistaken: self.surprised, loops: Vec::new() }
     }
