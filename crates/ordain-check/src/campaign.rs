@@ -16,16 +16,17 @@ pub use outcome::Outcome;
 use crate::explorer::{Explorer, Observation};
 use crate::limit::Limit;
 use crate::observe::{Observer, Progress};
+use crate::pool::Utilisation;
 use crate::resources::processor_time;
+use crate::trace_file::TraceFile;
 use crate::turn::{Allowance, Job, Part, Turn, Wanted};
 use crate::worker::Worker;
 use crate::{Problem, Resume, RunOptions, Settings};
 use confirm::Unconfirmed;
 use crosscheck::CrossCheck;
+use ordain_explore::branch_point::BranchPoint;
 use ordain_explore::classes::Classes;
-use ordain_explore::crossing::Crossing;
-use ordain_explore::estimate::TraceFile;
-use ordain_explore::frontier::{Division, Labour};
+use ordain_explore::frontier::Division;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Summary, prefix_of};
 use ordain_model::End;
@@ -88,7 +89,7 @@ pub struct Campaign<'a, E: Explorer> {
     interrupted: bool,
     traced: bool,
     /// Where the search was last.
-    crossings: Vec<Crossing>,
+    branch_points: Vec<BranchPoint>,
     /// How much there is, when that was last estimated, and what it cost.
     estimate: Option<Estimate>,
     foreseen: Instant,
@@ -101,7 +102,7 @@ pub struct Campaign<'a, E: Explorer> {
     cross_checked: u64,
     /// How the search is divided.
     division: Option<Division>,
-    labour: Labour,
+    utilisation: Utilisation,
     resumable: bool,
 }
 
@@ -173,7 +174,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
             progress: Samples::default(),
             interrupted: false,
             traced: options.exploration_trace.is_some(),
-            crossings: Vec::new(),
+            branch_points: Vec::new(),
             estimate: None,
             foreseen: started,
             forecast_cost: Duration::ZERO,
@@ -181,7 +182,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
             classes: Classes::default(),
             cross_checked: 0,
             division: None,
-            labour: Labour::default(),
+            utilisation: Utilisation::default(),
             resumable: false,
         }
     }
@@ -575,8 +576,8 @@ impl<'a, E: Explorer> Campaign<'a, E> {
         self.took_turns |= turn.took_turns;
         self.exploring += turn.cpu;
         self.note_classes(&turn.classes);
-        if !turn.crossings.is_empty() {
-            self.crossings.clone_from(&turn.crossings);
+        if !turn.branch_points.is_empty() {
+            self.branch_points.clone_from(&turn.branch_points);
         }
     }
 

@@ -2,10 +2,12 @@
 
 use crate::explorer::Explorer;
 use crate::limit::Limit;
+use crate::shared_frontier::SharedFrontier;
+use crate::trace_file::TraceFile;
 use crate::turn::{Allowance, Job, Recognition, Turn, Wanted};
+use ordain_explore::branch_point::branch_points;
 use ordain_explore::classes::Classes;
-use ordain_explore::crossing::crossings;
-use ordain_explore::estimate::{Effort, Forecast, Foresight, TraceFile};
+use ordain_explore::estimate::{Effort, Forecast, Foresight};
 use ordain_explore::frontier::{Divisible, Done, Explored, Order, Rule, Signals, explore_connected, explore_fragment};
 use ordain_explore::strategy::{Bounded, Mixed, Optimal, Portfolio, Source};
 use ordain_explore::{Coverage, Fingerprint, Stop, Strategy, Summary, search};
@@ -44,6 +46,13 @@ pub(crate) struct Led {
     classes: Option<Classes>,
     /// Where the search is written down.
     pub(crate) trace: Option<TraceFile>,
+}
+
+/// The other workers of the same search, for one of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Peers<'a> {
+    pub(crate) signals: &'a Signals,
+    pub(crate) frontier: &'a SharedFrontier,
 }
 
 /// What is looked at after each execution of a turn.
@@ -222,7 +231,7 @@ impl Led {
             self.forecast(explorer, &mut *strategy, allowance, limit, &mut turn)?;
         }
         if turn.observation.is_some() || allowance.forecast != Wanted::No {
-            turn.crossings = crossings(&*strategy);
+            turn.branch_points = branch_points(&*strategy);
         }
         if allowance.keep {
             let left = strategy.divisible().map(|divisible| divisible.unload());
@@ -295,7 +304,7 @@ impl Led {
         job: &Job,
         order: &Order,
         allowance: &Allowance,
-        signals: Option<&Signals>,
+        peers: Option<Peers<'_>>,
         limit: &Limit,
     ) -> Result<Turn, E::Failure> {
         let task = &order.task;
@@ -316,15 +325,15 @@ impl Led {
         let patience = (allowance.time / HUNGRY).min(SOON);
         let mut watch = self.watch(job);
         let mut look = |explorer: &mut E, summary: &Summary| {
-            let stopped = || signals.is_some_and(|signals| signals.stop.load(Relaxed));
-            let hungry = || signals.is_some_and(|signals| signals.hungry.load(Relaxed) > 0);
+            let stopped = || peers.is_some_and(|peers| peers.signals.stop.load(Relaxed));
+            let hungry = || peers.is_some_and(|peers| peers.signals.hungry.load(Relaxed) > 0);
             let looked = watch.look(explorer, summary, &mut |time| {
                 time >= allowance.time || stopped() || time >= patience && hungry() || limit.is_over()
             });
             if summary.executions >= allowance.executions { ControlFlow::Break(()) } else { looked }
         };
-        let (mut explored, summary) = match signals.and_then(|signals| signals.desk.as_ref()) {
-            Some(desk) => explore_connected(explorer, &mut *strategy, &task.fragment, desk.line(task), &mut look),
+        let (mut explored, summary) = match peers.map(|peers| peers.frontier.connect(task)) {
+            Some(connection) => explore_connected(explorer, &mut *strategy, &task.fragment, connection, &mut look),
             None => explore_fragment(explorer, &mut *strategy, &task.fragment, &mut look),
         };
         let mut turn = watch.turn;

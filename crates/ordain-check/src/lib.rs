@@ -12,9 +12,12 @@ mod fragments;
 mod led;
 mod limit;
 mod observe;
+mod pool;
 mod problem;
 mod resources;
 pub mod settings;
+mod shared_frontier;
+mod trace_file;
 mod turn;
 mod worker;
 

@@ -1,7 +1,7 @@
 //! What a worker is asked for, and what it brings back: one turn of a search.
 
 use crate::explorer::Observation;
-use ordain_explore::crossing::Crossing;
+use ordain_explore::branch_point::BranchPoint;
 use ordain_explore::estimate::Estimate;
 use ordain_explore::frontier::{Done, Explored, Order};
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
@@ -98,7 +98,7 @@ pub struct Turn {
     /// The last execution showed that a loop which was taken to wait ends by itself.
     pub learned: bool,
     /// Where the search is, if something is worth telling or an estimate was asked for.
-    pub crossings: Vec<Crossing>,
+    pub branch_points: Vec<BranchPoint>,
     /// How much there is, if that was asked for and could be told.
     pub estimate: Option<Estimate>,
     /// What has become of the search as a whole, if that was asked for and could be told.

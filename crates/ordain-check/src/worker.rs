@@ -1,13 +1,13 @@
 //! A worker: explores parts of a search with an explorer, which does that by itself or is led.
 
 use crate::explorer::Explorer;
-use crate::led::Led;
+use crate::led::{Led, Peers};
 use crate::limit::Limit;
+use crate::trace_file::TraceFile;
 use crate::turn::{Allowance, Job, Part, Recognition, Turn};
 use ordain_explore::Coverage;
 use ordain_explore::classes::Classes;
-use ordain_explore::estimate::TraceFile;
-use ordain_explore::frontier::{Order, Signals};
+use ordain_explore::frontier::Order;
 use std::io;
 
 /// Explores parts of a search.
@@ -49,12 +49,12 @@ impl<E: Explorer> Worker<E> {
 
     /// Explores a part of the search for a turn; what the last execution shows is with the turn, if it is worth telling. `None` if what was
     /// explored is lost.
-    pub fn explore(
+    pub(crate) fn explore(
         &mut self,
         job: &Job,
         part: Part<'_>,
         allowance: &Allowance,
-        signals: Option<&Signals>,
+        peers: Option<Peers<'_>>,
         limit: &Limit,
     ) -> Result<Option<Turn>, E::Failure> {
         if !self.leads() {
@@ -63,7 +63,7 @@ impl<E: Explorer> Worker<E> {
         match part {
             Part::Whole => self.led.explore_whole(&mut self.explorer, job, allowance, limit).map(Some),
             Part::Fragment(order) => {
-                self.led.explore_fragment(&mut self.explorer, job, order, allowance, signals, limit).map(Some)
+                self.led.explore_fragment(&mut self.explorer, job, order, allowance, peers, limit).map(Some)
             }
         }
     }

@@ -5,7 +5,9 @@ use ordain_check::{RunOptions, Settings, Unobserved};
 use ordain_explore::frontier::Order;
 use ordain_explore::{Plan, Target, prefix_of};
 use ordain_model::describe::{Place, Words};
-use ordain_model::{Arbiter, End, Execution, Names, ObjectId, ObjectKind, Operation, Options, Site, ThreadId, Wait};
+use ordain_model::{
+    Arbiter, End, Execution, Level, Names, ObjectId, ObjectKind, Operation, Options, Site, ThreadId, Wait,
+};
 use ordain_report::{Facts, Kind, Sources, Story, Verdict};
 use std::convert::Infallible;
 
@@ -98,7 +100,7 @@ impl Explorer for Toy {
     fn describe(&mut self, observation: &Observation, proof: &Proof<'_>) -> Story {
         let (execution, message) = (self.arbiter.execution(), observation.message.as_str());
         let (kind, preemptions) = (observation.kind, proof.preemptions);
-        let (program, level) = ("toy", "locks");
+        let (program, level) = ("toy", Level::Sync);
         let facts = Facts { kind, message, execution, preemptions, race: None, culprit: None, program, level };
         Story { shrunk: proof.shrunk, ..ordain_report::tell(self, &mut Sources::default(), &facts) }
     }

@@ -2,6 +2,7 @@
 
 use crate::check;
 use crate::problem::{self, Problem};
+use ordain_model::Level;
 use ordain_native::{LEVEL, Report, record};
 use ordain_report::{Estimate, Sight, Story, Workers};
 use serde::Serialize;
@@ -16,7 +17,7 @@ pub(crate) struct Check {
     version: u32,
     verdict: &'static str,
     meaning: String,
-    level: &'static str,
+    level: Level,
     program: String,
     arguments: Vec<String>,
     mode: &'static str,
@@ -95,7 +96,7 @@ pub(crate) struct ClusterCheck<'a> {
     version: u32,
     verdict: &'static str,
     meaning: &'a str,
-    level: &'a str,
+    level: Level,
     program: &'a str,
     strategy: &'a str,
     executions: u64,
@@ -144,7 +145,7 @@ impl<'a> ClusterCheck<'a> {
             version: VERSION,
             verdict: record.verdict.name(),
             meaning: &record.meaning,
-            level: &record.level,
+            level: record.level,
             program: &record.program,
             strategy: &record.strategy,
             executions: record.executions,

@@ -12,8 +12,9 @@ use crate::problem::Problem;
 use crate::progress::Live;
 use crate::replay_line;
 use ordain_check::Amount;
+use ordain_model::Level;
 use ordain_report::{Require, Run, Sight, Unchecked, Verdict};
-use ordain_suite::{Policy, Row, Suite, SuiteResult, record};
+use ordain_suite::{Policy, Row, Suite, SuiteResult, TestKind, record};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -200,7 +201,10 @@ fn exported_run(row: &Row, result: &SuiteResult) -> Run {
             verdict: Verdict::NoFinding,
             meaning: format!("{}: {}", row.state(), told::why_unfinished(result)),
             notes: Vec::new(),
-            level: String::new(),
+            level: match row.kind {
+                TestKind::Program => Level::Sync,
+                TestKind::Rust => Level::Types,
+            },
             mode: None,
             strategy: String::new(),
             executions: row.executions,

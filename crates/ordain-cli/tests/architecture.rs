@@ -110,6 +110,28 @@ fn the_map_shows_the_crates() {
     assert_eq!(shown, map, "if that is right, ORDAIN_UPDATE_DOCS=1 writes it into {PAGE}");
 }
 
+#[test]
+fn the_model_and_the_search_know_no_clock_file_thread_or_process() {
+    // The last one is an import of several at once.
+    const IMPURE: [&str; 9] = ["time", "fs", "thread", "process", "net", "env", "io", "os", ""];
+    let mut wrong = String::new();
+    for file in files().iter().filter(|file| file.ends_with(".rs")) {
+        if !["crates/ordain-model/src/", "crates/ordain-explore/src/"].iter().any(|pure| file.starts_with(pure)) {
+            continue;
+        }
+        let source = read(file);
+        let product = source.split("#[cfg(test)]").next().unwrap_or(&source);
+        for (number, line) in product.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            let after = line.split("std::").skip(1).map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_'));
+            let used: Vec<&str> = after.filter_map(|mut path| path.next()).collect();
+            if used.iter().any(|module| IMPURE.contains(module)) {
+                let _ = writeln!(wrong, "{file}:{}: {}", number + 1, line.trim());
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "these must know nothing of the system:\n{wrong}");
+}
+
 /// The lines of a page that are no code, with their numbers.
 fn prose(page: &str) -> Vec<(usize, &str)> {
     let mut code = false;

@@ -192,6 +192,8 @@ fn what_is_not_explored_of_a_test_is_said() {
     common::assert_valid(&result);
     let result = json(&fleet.check_test("explored::some_classes", &[]).output().unwrap());
     assert!(!result["notes"].to_string().contains("MORE CHECKS"), "{result:#}");
+    assert_eq!(result["level"], "ordain types", "what is visible of a test is not what is visible of a program");
+    assert!(result["meaning"].as_str().unwrap().starts_with("verified at level ordain types: "), "{result:#}");
     assert_eq!(result["estimate"], 34_650, "{result:#}");
 }
 

@@ -11,7 +11,7 @@ fn a_schedule_is_a_table() {
     insta::assert_snapshot!(stdout(ordain(directory.path()).arg("show").arg(file), 0), @r"
     program  bank::transfer
     found    deadlock: main waits to lock main/mutex 0
-    level    ordain types, sequential consistency
+    level    ordain types
     steps    4, with 1 context switch
 
       step  thread  choice  operation

@@ -2,6 +2,7 @@
 
 use crate::error::ClusterError;
 use ordain_explore::frontier::Rule;
+use ordain_model::Level;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -215,7 +216,7 @@ pub struct RunSpec {
     #[serde(default)]
     pub stdin: Option<FileSpec>,
     /// Which operations are visible.
-    pub level: String,
+    pub level: Level,
     /// Further options, for whoever explores.
     #[serde(default)]
     pub options: serde_json::Value,
@@ -231,6 +232,10 @@ pub struct RunSpec {
 impl RunSpec {
     /// A run of a program with nothing special about it.
     pub fn new(kind: Kind, program: FileSpec) -> Self {
+        let level = match kind {
+            Kind::Program => Level::Sync,
+            Kind::Test { .. } => Level::Types,
+        };
         Self {
             version: VERSION,
             kind,
@@ -239,7 +244,7 @@ impl RunSpec {
             arguments: Vec::new(),
             environment: Vec::new(),
             stdin: None,
-            level: "sync".into(),
+            level,
             options: serde_json::Value::Null,
             rule: Rule::Optimal,
             seed: 0,
@@ -319,6 +324,7 @@ mod tests {
     fn specifications_come_back_as_they_were() {
         let mut spec = RunSpec::new(Kind::Test { name: "a::b".into() }, FileSpec::new("t", b"x"));
         spec.arguments = vec![Text(b"plain".to_vec()), Text(vec![0xff, 1])];
+        assert_eq!(spec.level, Level::Types);
         let text = serde_json::to_string(&spec).expect("it can be written");
         assert_eq!(serde_json::from_str::<RunSpec>(&text).expect("it can be read"), spec);
     }

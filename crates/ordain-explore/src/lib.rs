@@ -1,7 +1,7 @@
 //! Ordain's search: which schedules to run, in which order, and when it has seen them all.
 //!
 //! A [`Target`] runs a [`Plan`] and gives back an [`ordain_model::Execution`]; a [`Strategy`] learns from it and makes the
-//! next plan. Everything here is pure and deterministic: no clock, no file, no process. One file for each strategy:
+//! next plan. Everything here is pure and deterministic: no clock, no file, no thread, no process. One file for each strategy:
 //!
 //! | kind | strategy | what it promises |
 //! |---|---|---|
@@ -15,11 +15,9 @@
 #![no_std]
 
 extern crate alloc;
-#[cfg(feature = "std")]
-extern crate std;
 
+pub mod branch_point;
 pub mod classes;
-pub mod crossing;
 pub mod estimate;
 mod fingerprint;
 pub mod frontier;
@@ -30,7 +28,6 @@ mod rng;
 mod search;
 mod shrink;
 pub mod strategy;
-mod trace;
 mod wakeup;
 
 pub use fingerprint::{Class, Fingerprint, class_of, key_of};

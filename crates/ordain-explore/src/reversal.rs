@@ -16,13 +16,12 @@
 //! however many it is given, so completeness is all that has to be argued; the oracle tests check both.
 
 use crate::search::Stop;
-use crate::trace::Trace;
 use crate::wakeup::Items;
 use alloc::vec::Vec;
 use ordain_model::state::{Fixed, View};
 use ordain_model::{
-    Access, Execution, Footprint, ObjectId, Operation, Outcome, PendingOp, ThreadId, Transition, Wait, affects,
-    dependent, primitives,
+    Access, Execution, Footprint, HappensBefore, ObjectId, Operation, Outcome, PendingOp, ThreadId, Transition, Wait,
+    affects, dependent, primitives,
 };
 
 /// A sequence that begins another class: events of the execution, in their order, and an operation at its new place.
@@ -149,22 +148,22 @@ impl Reversals {
     pub(crate) fn each(
         &mut self,
         execution: &Execution,
-        trace: &Trace,
+        order: &HappensBefore,
         new: usize,
         horizon: usize,
         which: Which,
         found: &mut dyn FnMut(usize, &Sequence<'_>),
     ) {
-        let len = trace.len();
+        let len = order.len();
         self.broken_off = false;
         self.horizon = horizon.min(len);
         self.shares = execution.steps.iter().any(|s| gives_up(&s.op));
         self.member.resize(len, false);
         self.least.clear();
-        self.least.resize(trace.width(), u32::MAX);
+        self.least.resize(order.width(), u32::MAX);
         for event in new..len {
             for (thread, least) in self.least.iter_mut().enumerate() {
-                *least = (*least).min(trace.clock(event, thread));
+                *least = (*least).min(order.clock(event, thread));
             }
         }
         // No race that begins before this is due again.
@@ -175,7 +174,7 @@ impl Reversals {
             if self.broken_off {
                 return;
             }
-            if trace.parent(event).is_some_and(|parent| parent >= horizon) {
+            if order.parent(event).is_some_and(|parent| parent >= horizon) {
                 continue;
             }
             let step = &execution.steps[event];
@@ -183,19 +182,19 @@ impl Reversals {
                 thread: step.thread,
                 op: step.op,
                 event: Some(event),
-                parent: trace.parent(event),
+                parent: order.parent(event),
                 held: step.held,
                 pending: None,
             };
             let complete = which == Which::Complete || !is_fixed(&step.op, execution);
-            if step.choices > 1 && event < horizon && self.is_due(trace, event, event, new, complete) {
-                self.reverse(execution, trace, event, &mover, which, found);
+            if step.choices > 1 && event < horizon && self.is_due(order, event, event, new, complete) {
+                self.reverse(execution, order, event, &mover, which, found);
             }
-            self.find_partners(execution, trace, &mover);
+            self.find_partners(execution, order, &mover);
             for i in 0..self.partners.len() {
                 let partner = self.partners[i] as usize;
-                if partner < horizon && self.is_due(trace, partner, event, new, complete) {
-                    self.reverse(execution, trace, partner, &mover, which, found);
+                if partner < horizon && self.is_due(order, partner, event, new, complete) {
+                    self.reverse(execution, order, partner, &mover, which, found);
                 }
             }
         }
@@ -211,7 +210,7 @@ impl Reversals {
                 // It was let go before, again and again, and those steps are moved.
                 continue;
             }
-            let parent = trace.last_of(pending.thread.index(), execution);
+            let parent = order.last_of(pending.thread.index(), execution);
             if parent.is_some_and(|parent| parent >= horizon) {
                 continue;
             }
@@ -223,14 +222,14 @@ impl Reversals {
                 held: pending.held,
                 pending: Some(*pending),
             };
-            self.find_partners(execution, trace, &mover);
+            self.find_partners(execution, order, &mover);
             if let Some(end) = ended.filter(|end| parent != Some(*end as usize)) {
                 self.partners.push(end);
             }
             for i in 0..self.partners.len() {
                 let partner = self.partners[i] as usize;
                 if partner < horizon {
-                    self.reverse(execution, trace, partner, &mover, which, found);
+                    self.reverse(execution, order, partner, &mover, which, found);
                 }
             }
         }
@@ -252,19 +251,19 @@ impl Reversals {
     }
 
     /// Whether the sequence of a race may differ from what it was when both events were new.
-    fn is_due(&self, trace: &Trace, first: usize, second: usize, new: usize, complete: bool) -> bool {
-        second >= new || complete && self.least[trace.thread(first)] <= first as u32
+    fn is_due(&self, order: &HappensBefore, first: usize, second: usize, new: usize, complete: bool) -> bool {
+        second >= new || complete && self.least[order.thread(first)] <= first as u32
     }
 
     /// The events with which the mover can change places.
-    fn find_partners(&mut self, execution: &Execution, trace: &Trace, mover: &Mover) {
+    fn find_partners(&mut self, execution: &Execution, order: &HappensBefore, mover: &Mover) {
         self.partners.clear();
         let everything = |event: usize| execution.footprint(event).first() == Some(&Access::EVERYTHING);
         if let Some(event) = mover.event
             && (!everything(event) || mover.op.ends_program())
         {
             // Nothing changes places with a step that was taken only because no other was enabled.
-            self.partners.extend(trace.races(event).iter().filter(|e| !everything(**e as usize)));
+            self.partners.extend(order.races(event).iter().filter(|e| !everything(**e as usize)));
         }
         if !primitives::competes(&mover.op, mover.held, &execution.state) {
             if let Operation::Join { wait: Wait::Block, .. } = mover.op {
@@ -293,12 +292,12 @@ impl Reversals {
                 }
             }
         }
-        self.is_partner.resize(trace.len(), false);
+        self.is_partner.resize(order.len(), false);
         for partner in &self.partners {
             self.is_partner[*partner as usize] = true;
         }
         for access in footprint.iter().filter(|a| **a != Access::EVERYTHING) {
-            self.find_competitors(execution, trace, mover, access.object());
+            self.find_competitors(execution, order, mover, access.object());
         }
         for partner in &self.partners {
             self.is_partner[*partner as usize] = false;
@@ -307,21 +306,21 @@ impl Reversals {
     }
 
     /// Adds all events that may have kept the mover from being served earlier.
-    fn find_competitors(&mut self, execution: &Execution, trace: &Trace, mover: &Mover, object: ObjectId) {
+    fn find_competitors(&mut self, execution: &Execution, order: &HappensBefore, mover: &Mover, object: ObjectId) {
         let (mut before, mut all) = (None, None);
         match mover.event {
-            Some(event) => before = Some(trace.accesses_before(object, event)),
-            None => all = Some(trace.accesses(object)),
+            Some(event) => before = Some(order.accesses_before(object, event)),
+            None => all = Some(order.accesses(object)),
         }
         for access in before.into_iter().flatten().chain(all.into_iter().flatten()) {
-            let known = mover.parent.is_some_and(|p| trace.happens_before(access.step, p));
+            let known = mover.parent.is_some_and(|p| order.happens_before(access.step, p));
             if known && access.write {
                 // All accesses before it are known too.
                 break;
             }
             let (step, number) = (&execution.steps[access.step], access.step as u32);
             // What commutes with the mover where that was executed is no partner, and the mover is not affected by it.
-            let commutes = mover.event.is_some_and(|event| !trace.happens_before(access.step, event));
+            let commutes = mover.event.is_some_and(|event| !order.happens_before(access.step, event));
             if !known
                 && !commutes
                 && step.thread != mover.thread
@@ -338,7 +337,7 @@ impl Reversals {
     fn reverse(
         &mut self,
         execution: &Execution,
-        trace: &Trace,
+        order: &HappensBefore,
         first: usize,
         mover: &Mover,
         which: Which,
@@ -346,11 +345,11 @@ impl Reversals {
     ) {
         // An operation that may have another footprint at its new place may depend there on events that it did not depend on.
         let is_fixed = is_fixed(&mover.op, execution);
-        let end = if which == Which::Complete || !is_fixed { trace.len() } else { mover.event.unwrap_or(trace.len()) };
+        let end = if which == Which::Complete || !is_fixed { order.len() } else { mover.event.unwrap_or(order.len()) };
         let end = end.min(self.horizon);
-        trace.unaffected(first, end, &mut self.events);
+        order.unaffected(first, end, &mut self.events);
         self.set_members(true);
-        self.place(execution, trace, first, mover, &mut Vec::new(), found);
+        self.place(execution, order, first, mover, &mut Vec::new(), found);
         self.set_members(false);
     }
 
@@ -362,7 +361,7 @@ impl Reversals {
     }
 
     /// Whose share is the last depends on which of the others are in the sequence.
-    fn give_up(&mut self, execution: &Execution, trace: &Trace, first: usize) {
+    fn give_up(&mut self, execution: &Execution, order: &HappensBefore, first: usize) {
         self.given_up.clear();
         if !self.shares {
             return;
@@ -371,7 +370,7 @@ impl Reversals {
             let step = &execution.steps[event as usize];
             if !step.held && gives_up(&step.op) {
                 let events = &self.events[..place];
-                let view = Earlier { execution, trace, first, events, member: &self.member };
+                let view = Earlier { execution, order, first, events, member: &self.member };
                 let mut footprint = Footprint::new();
                 primitives::footprint(&step.op, step.thread, step.choice, &view, &mut footprint);
                 let left = primitives::shares_left(&step.op, &view);
@@ -385,14 +384,14 @@ impl Reversals {
     fn place(
         &mut self,
         execution: &Execution,
-        trace: &Trace,
+        order: &HappensBefore,
         first: usize,
         mover: &Mover,
         left_out: &mut Vec<u32>,
         found: &mut dyn FnMut(usize, &Sequence<'_>),
     ) {
-        self.give_up(execution, trace, first);
-        let view = Earlier { execution, trace, first, events: &self.events, member: &self.member };
+        self.give_up(execution, order, first);
+        let view = Earlier { execution, order, first, events: &self.events, member: &self.member };
         let given_up = &self.given_up;
         let own = mover.event == Some(first);
         if is_fixed(&mover.op, execution)
@@ -442,7 +441,7 @@ impl Reversals {
         if let Operation::WriteLock { lock, .. } = mover.op
             && primitives::competes(&mover.op, mover.held, &execution.state)
         {
-            self.leave_out(execution, trace, first, mover, lock, left_out, found);
+            self.leave_out(execution, order, first, mover, lock, left_out, found);
         }
     }
 
@@ -451,15 +450,15 @@ impl Reversals {
     fn leave_out(
         &mut self,
         execution: &Execution,
-        trace: &Trace,
+        order: &HappensBefore,
         first: usize,
         mover: &Mover,
         lock: ObjectId,
         left_out: &mut Vec<u32>,
         found: &mut dyn FnMut(usize, &Sequence<'_>),
     ) {
-        let knows = |event: usize| mover.parent.is_some_and(|p| trace.happens_before(event, p));
-        let reads = |event: usize| trace.access(event, lock).is_some() && !knows(event);
+        let knows = |event: usize| mover.parent.is_some_and(|p| order.happens_before(event, p));
+        let reads = |event: usize| order.access(event, lock).is_some() && !knows(event);
         let readers: Vec<u32> = self.events.iter().rev().copied().filter(|e| reads(*e as usize)).collect();
         for reader in readers {
             // Sets of readers are tried once: the latest one first, then only earlier ones.
@@ -468,10 +467,10 @@ impl Reversals {
             }
             let events = self.events.clone();
             self.set_members(false);
-            self.events.retain(|e| !trace.happens_before(reader as usize, *e as usize));
+            self.events.retain(|e| !order.happens_before(reader as usize, *e as usize));
             self.set_members(true);
             left_out.push(reader);
-            self.place(execution, trace, first, mover, left_out, found);
+            self.place(execution, order, first, mover, left_out, found);
             left_out.pop();
             self.events = events;
             self.set_members(true);
@@ -557,7 +556,7 @@ fn is_fixed(op: &Operation, execution: &Execution) -> bool {
 /// The state after the events before `first` and the member events.
 struct Earlier<'a> {
     execution: &'a Execution,
-    trace: &'a Trace,
+    order: &'a HappensBefore,
     first: usize,
     events: &'a [u32],
     member: &'a [bool],
@@ -575,11 +574,11 @@ impl Earlier<'_> {
 
     /// Whether an object that a held thread watches was changed, among these events, since the thread last looked.
     fn sees_change(&self, mover: &Mover) -> bool {
-        let event = mover.event.unwrap_or(self.trace.len());
+        let event = mover.event.unwrap_or(self.order.len());
         mover.watched(self.execution).iter().any(|watched| {
             let object = watched.object();
             let mut after = self.execution.state.word(object);
-            for access in self.trace.accesses(object) {
+            for access in self.order.accesses(object) {
                 let before = self.before(object, access.step);
                 let step = &self.execution.steps[access.step];
                 if access.step < event {
@@ -611,17 +610,17 @@ impl View for Earlier<'_> {
             return self.execution.before[self.execution.access_range(self.first).start + place];
         }
         let last = self.execution.state.word(object);
-        let touches = self.trace.access(self.first, object).is_some();
+        let touches = self.order.access(self.first, object).is_some();
         let earliest = if touches {
             Some(self.first)
         } else {
-            self.trace.accesses(object).map(|a| a.step).take_while(|step| *step > self.first).last()
+            self.order.accesses(object).map(|a| a.step).take_while(|step| *step > self.first).last()
         };
         let Some(earliest) = earliest else { return last };
         // Replays the changes that belong to the sequence. Behind a write that does not, nothing in it touches the object.
         let mut word = self.before(object, earliest);
         for &event in self.events {
-            if let Some((access, next)) = self.trace.access(event as usize, object) {
+            if let Some((access, next)) = self.order.access(event as usize, object) {
                 let after = next.map_or(last, |next| self.before(object, next));
                 let change = after.wrapping_sub(self.before(object, access.step));
                 word = if access.write { after } else { word.wrapping_add(change) };

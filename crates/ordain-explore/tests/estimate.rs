@@ -203,8 +203,8 @@ fn foresight_counts_what_a_search_explores() {
 }
 
 #[test]
-fn crossings_tell_what_is_left_and_can_be_sent() {
-    use ordain_explore::crossing::{crossings, decode, encode};
+fn branch_points_tell_what_is_left_and_can_be_sent() {
+    use ordain_explore::branch_point::{branch_points, decode, encode};
     for kind in [Kind::Dfs, Kind::Dpor, Kind::Source, Kind::Optimal] {
         let mut told = 0;
         for seed in 0..60 {
@@ -217,7 +217,7 @@ fn crossings_tell_what_is_left_and_can_be_sent() {
                     break;
                 }
                 strategy.learn(target.execution());
-                let path = crossings(&*strategy);
+                let path = branch_points(&*strategy);
                 assert_eq!(decode(&encode(&path)).as_ref(), Some(&path));
                 let Some(last) = path.last() else { continue };
                 told += 1;

@@ -6,14 +6,17 @@ mod common;
 
 use common::{I, Interpreter, Program, explore, random};
 use ordain_explore::frontier::{
-    Accepted, Controller, Desk, Divisible, Done, Explored, Line, Pace, Rule, Task, explore_connected, explore_fragment,
+    Accepted, Connection, Controller, Divisible, Done, Explored, Pace, Rule, SharedController, Task, explore_connected,
+    explore_fragment,
 };
 use ordain_explore::strategy::{Dfs, Kind, Optimal, Source};
 use ordain_explore::{Class, Summary, Target, class_of, search};
 use ordain_model::{End, Named, Wait, mutex_kind};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 /// A random number generator whose whole state is a number.
 struct Rng(u64);
@@ -56,12 +59,34 @@ fn strategy(rule: Rule) -> Box<dyn Divisible> {
     }
 }
 
+/// A controller that connected workers reach.
+struct Shared(Rc<RefCell<Controller>>);
+
+impl SharedController for Shared {
+    fn read(&self, look: &mut dyn FnMut(&Controller)) -> bool {
+        look(&self.0.borrow());
+        true
+    }
+
+    fn write(&self, change: &mut dyn FnMut(&mut Controller)) -> bool {
+        change(&mut self.0.borrow_mut());
+        true
+    }
+}
+
 /// A worker: names threads and objects by itself.
 struct Simulated(Interpreter);
 
 impl Simulated {
-    /// Explores a fragment for so many executions at most. With a line it tells at once what is to be done elsewhere.
-    fn work(&mut self, rule: Rule, task: &Task, births: &[Named], most: u64, line: Option<Line>) -> Message {
+    /// Explores a fragment for so many executions at most. With a connection it tells at once what is to be done elsewhere.
+    fn work(
+        &mut self,
+        rule: Rule,
+        task: &Task,
+        births: &[Named],
+        most: u64,
+        connection: Option<Connection>,
+    ) -> Message {
         if !self.0.arbiter.names_mut().agree(births) {
             self.0 = Interpreter::new(self.0.program.clone());
             assert!(self.0.arbiter.names_mut().agree(births), "names can be taken over at the beginning");
@@ -85,8 +110,8 @@ impl Simulated {
             if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let (target, mut strategy) = (&mut self.0, strategy(rule));
-        let (mut explored, summary) = match line {
-            Some(line) => explore_connected(target, &mut *strategy, &task.fragment, line, &mut observe),
+        let (mut explored, summary) = match connection {
+            Some(connection) => explore_connected(target, &mut *strategy, &task.fragment, connection, &mut observe),
             None => explore_fragment(target, &mut *strategy, &task.fragment, &mut observe),
         };
         assert!(!explored.mistaken, "a planned step touched other things than was thought");
@@ -109,14 +134,14 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather, connected:
     let workers = 1 + rng.below(5) as usize;
     let most = [1, 2, 5, 1000][rng.below(4) as usize];
     let mut fleet: Vec<Simulated> = (0..workers).map(|_| Simulated(Interpreter::new(program.clone()))).collect();
-    let desk = Desk::new(Controller::new(rule, Pace::LOCAL));
+    let shared = Rc::new(RefCell::new(Controller::new(rule, Pace::LOCAL)));
     let mut assigned: Vec<(Task, Vec<Named>)> = Vec::new();
     let mut messages: Vec<Message> = Vec::new();
     let mut lost: Vec<u64> = Vec::new();
     let mut divided = Divided::default();
     let mut kept: Option<(Vec<u8>, Divided)> = None;
     for _ in 0..2_000_000 {
-        let mut controller = desk.lock();
+        let mut controller = shared.borrow_mut();
         if controller.is_finished() {
             divided.blocked = controller.total().blocked;
             return divided;
@@ -144,9 +169,10 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather, connected:
                     lost.push(task.lease);
                 } else {
                     let (worker, most) = (rng.below(workers as u64) as usize, 1 + rng.below(most));
+                    let connect = || Connection::new(Box::new(Shared(shared.clone())), &controller, &task);
+                    let connection = connected.then(connect);
                     drop(controller);
-                    let line = connected.then(|| desk.line(&task));
-                    messages.push(fleet[worker].work(rule, &task, &births, most, line));
+                    messages.push(fleet[worker].work(rule, &task, &births, most, connection));
                 }
             }
             2 if !messages.is_empty() => {
@@ -175,7 +201,7 @@ fn divide(program: &Program, rule: Rule, seed: u64, weather: Weather, connected:
             _ => {}
         }
     }
-    panic!("the search does not come to an end: {workers} workers, {:?}", desk.lock().division());
+    panic!("the search does not come to an end: {workers} workers, {:?}", shared.borrow().division());
 }
 
 /// Explores a program with one worker that dies again and again, and goes on with what was kept of its search. Gives executions in all, too.

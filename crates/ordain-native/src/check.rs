@@ -16,7 +16,7 @@ use ordain_check::{Campaign, CheckpointFile, FragmentResult, Observer, Proof, Ru
 use ordain_explore::frontier::Order;
 use ordain_explore::{Lowest, Plan, Planned, Preemptions, Summary, Target};
 use ordain_model::describe;
-use ordain_model::{Divergence, End, Options, Schedule};
+use ordain_model::{Divergence, End, Level, Options, Schedule};
 use ordain_report::checkpoint::{self, FILE};
 use ordain_report::{Branch, Estimate, Sample, Sight, Verdict, Workers, fingerprint};
 use ordain_wire::Mode;
@@ -25,9 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The level at which programs are checked.
-pub const LEVEL: &str = "sync";
-/// What a verdict at that level rests on.
-pub const ASSUMPTION: &str = "holds if threads share memory only under the calls that Ordain sees";
+pub const LEVEL: Level = Level::Sync;
 
 /// A check of a program, and its options.
 #[derive(Clone, Debug)]

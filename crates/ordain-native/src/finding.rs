@@ -459,7 +459,7 @@ fn schedule(native: &Native, check: &Check, story: &Story, steps: usize) -> Sche
         put("lesson", lesson.to_string());
     }
     put("found", format!("{}: {}", story.kind.name(), story.headline));
-    put("level", LEVEL.to_owned());
+    put("level", LEVEL.name().to_owned());
     put("ordain", env!("CARGO_PKG_VERSION").to_owned());
     put("binary", format!("{:032x}", check.binary.fingerprint));
     for (key, value) in settings::header(&check.settings, &check.program) {

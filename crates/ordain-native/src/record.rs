@@ -1,6 +1,6 @@
 //! The record of a check: what `ordain report` shows, and the sentences about it that every reader gets.
 
-use crate::check::{ASSUMPTION, Check, LEVEL, Report};
+use crate::check::{Check, LEVEL, Report};
 use crate::finding::command_line;
 use ordain_report::terminal::plural;
 use ordain_report::{Run, Verdict};
@@ -17,7 +17,7 @@ pub fn run(check: &Check, report: &Report) -> Run {
         verdict: report.verdict,
         meaning: verdict(report),
         notes: notes(report),
-        level: LEVEL.to_owned(),
+        level: LEVEL,
         mode: Some(report.mode.name().to_owned()),
         strategy: report.strategy.to_owned(),
         executions: report.summary.executions,
@@ -52,7 +52,7 @@ pub fn notes(report: &Report) -> Vec<String> {
 pub fn verdict(report: &Report) -> String {
     let executions = plural(report.summary.executions as usize, "execution");
     match report.verdict {
-        Verdict::Verified => format!("verified at level {LEVEL}: {ASSUMPTION}"),
+        Verdict::Verified => format!("verified at level {LEVEL}: {}", LEVEL.assumption()),
         Verdict::NoFinding => format!("no finding at level {LEVEL}: {}", report.meaning),
         Verdict::Finding => {
             let mut kinds: Vec<&str> = report.findings.iter().map(|f| f.story.kind.name()).collect();

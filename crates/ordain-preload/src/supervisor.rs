@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::Relaxed;
-use ordain_explore::crossing;
+use ordain_explore::branch_point;
 use ordain_explore::estimate::{Effort, Forecast, Foresight};
 use ordain_explore::frontier::{Explored, explore_fragment};
 use ordain_explore::strategy::{Bound, Bounded, Kind, Mixed, Optimal};
@@ -302,7 +302,7 @@ impl Supervisor {
         if !engine().write_explored(&explored) {
             crate::engine::refuse(format_args!("what is left of a fragment is too much to be told"));
         }
-        engine().write_pairs(&crossing::encode(&crossing::crossings(strategy)));
+        engine().write_pairs(&branch_point::encode(&branch_point::branch_points(strategy)));
         self.strategy = whole;
         self.tell(&summary, telling, restarted || summary.restarted, used);
     }
@@ -337,7 +337,7 @@ impl Supervisor {
             }
         }
         if !summary.exhausted && !self.samples && (telling || wanted == 2) {
-            engine().write_pairs(&crossing::encode(&crossing::crossings(&*strategy)));
+            engine().write_pairs(&branch_point::encode(&branch_point::branch_points(&*strategy)));
         } else {
             control.prefix_length.store(0, Relaxed);
         }

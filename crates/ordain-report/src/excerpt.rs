@@ -59,8 +59,8 @@ mod tests {
             ..Step::default()
         };
         let mut story: Story = serde_json::from_str(
-            r#"{"kind": "hang", "headline": "", "details": [], "program": "", "level": "", "threads": [], "objects": [],
-                "steps": [], "length": 0, "holds": [], "waiting": null, "race": null, "outputs": ["", ""],
+            r#"{"kind": "hang", "headline": "", "details": [], "program": "", "threads": [],
+                "level": "ordain types, sequential consistency", "objects": [], "steps": [], "length": 0, "holds": [], "waiting": null, "race": null, "outputs": ["", ""],
                 "usual_outputs": null, "size": {"preemptions": 0, "steps": 0, "switches": 0}, "shrunk": null,
                 "schedule": null}"#,
         )

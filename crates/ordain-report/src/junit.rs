@@ -141,7 +141,7 @@ fn properties(run: &Run) -> Vec<(&'static str, String)> {
         ("ordain.version", run.ordain.clone()),
         ("ordain.verdict", run.verdict.name().to_owned()),
         ("ordain.meaning", run.meaning.clone()),
-        ("ordain.level", run.level.clone()),
+        ("ordain.level", run.level.name().to_owned()),
         ("ordain.strategy", run.strategy.clone()),
         ("ordain.executions", run.executions.to_string()),
         ("ordain.blocked", run.blocked.to_string()),

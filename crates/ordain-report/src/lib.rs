@@ -56,7 +56,7 @@ mod when;
 pub use branches::branch;
 pub use excerpt::keep_sources;
 pub use kind::{Kind, Sight, Verdict};
-pub use ordain_model::Size;
+pub use ordain_model::{Level, Size};
 pub use require::Require;
 pub use run::{Branch, Estimate, Run, Sample, Samples, Workers, number, percent};
 pub use shell::quote;

@@ -3,6 +3,7 @@
 use crate::kind::{Sight, Verdict};
 use crate::story::Story;
 use crate::terminal::plural;
+use ordain_model::Level;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -24,7 +25,7 @@ pub struct Run {
     /// What weakens the verdict, or what the user should know.
     pub notes: Vec<String>,
     /// Which operations were visible.
-    pub level: String,
+    pub level: Level,
     /// How executions were started; none for checks of the library.
     pub mode: Option<String>,
     /// How schedules were chosen.

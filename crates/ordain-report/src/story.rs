@@ -4,7 +4,7 @@
 //! shown; nothing here is an address or a number of the model.
 
 use crate::kind::Kind;
-use ordain_model::Size;
+use ordain_model::{Level, Size};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub struct Story {
     /// What was checked: the command line, or the name of the test.
     pub program: String,
     /// Which operations were visible.
-    pub level: String,
+    pub level: Level,
     /// Its threads, in order of birth; the first is main.
     pub threads: Vec<Thread>,
     /// The objects that its steps are about.

@@ -7,7 +7,7 @@ use crate::source::Sources;
 use crate::story::{Hold, Object, Place, Race, RaceAccess, Step, Story, Switch, Thread, Waiter, Waiting};
 use ordain_model::describe::{self, Words};
 use ordain_model::execution::{PlainAccess, PlainKind};
-use ordain_model::{DataRace, Deadlock, End, Execution, ObjectId, Operation, Outcome, Site, Size, ThreadId};
+use ordain_model::{DataRace, Deadlock, End, Execution, Level, ObjectId, Operation, Outcome, Site, Size, ThreadId};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ pub struct Facts<'a> {
     /// What was checked.
     pub program: &'a str,
     /// Which operations were visible.
-    pub level: &'a str,
+    pub level: Level,
 }
 
 /// Tells the story of an execution.
@@ -139,7 +139,7 @@ impl Teller<'_> {
             headline,
             details,
             program: facts.program.to_owned(),
-            level: facts.level.to_owned(),
+            level: facts.level,
             threads,
             objects: objects.collect(),
             steps,

@@ -31,7 +31,7 @@ fn every_run_survives_in_its_page() {
 #[test]
 fn hostile_text_is_never_markup() {
     let mut run = run(vec![hostile()]);
-    for text in [&mut run.program, &mut run.meaning, &mut run.level, &mut run.strategy] {
+    for text in [&mut run.program, &mut run.meaning, &mut run.strategy] {
         *text = HOSTILE.to_owned();
     }
     run.notes = vec![HOSTILE.to_owned()];

@@ -9,7 +9,7 @@ use crate::rt::{Executor, Panicked};
 use ordain_check::{Observation, Proof};
 use ordain_explore::{Target, prefix_of};
 use ordain_model::describe::{self, Words as _};
-use ordain_model::{DataRace, Divergence, End, Misuse, races};
+use ordain_model::{DataRace, Divergence, End, Level, Misuse, races};
 /// What went wrong.
 pub use ordain_report::Kind as FindingKind;
 use ordain_report::{Facts, Sources, Story};
@@ -25,9 +25,6 @@ pub(crate) const NONDETERMINISM_ADVICE: &str = "A checked program must do the sa
 /// What to do if two accesses are ordered after all, by something that is not seen.
 const ARC_ADVICE: &str = "if std::sync::Arc orders them, because one of them is made by who drops the last reference or is found to have \
      the only one: a check does not see its counts; use ordain::sync::Arc";
-
-/// What checks of the library see.
-pub(crate) const LEVEL: &str = "ordain types, sequential consistency";
 
 /// A confirmed misbehaviour with its schedule. Its `Display` is the whole story.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -190,7 +187,7 @@ pub(crate) fn describe(executor: &Executor, observation: &Observation, context: 
         race: found.first(),
         culprit: culprit.filter(|_| kind == FindingKind::Panic),
         program: context.check,
-        level: LEVEL,
+        level: Level::Types,
     };
     let mut sources = std::env::current_exe().map_or_else(|_| Sources::default(), |path| Sources::of_file(&path));
     let mut story = ordain_report::tell(executor, &mut sources, &facts);

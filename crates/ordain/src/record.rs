@@ -1,7 +1,8 @@
 //! The record of a check: what `ordain report` shows, and what the conductor of a suite is told.
 
-use crate::finding::{LEVEL, run_directory};
+use crate::finding::run_directory;
 use crate::report::Report;
+use ordain_model::Level;
 use ordain_report::{Branch, Run, Sample, Sight, store};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -34,7 +35,7 @@ pub(crate) fn run(report: &Report, course: &Course) -> Run {
         verdict: report.verdict,
         meaning: report.to_string(),
         notes: course.notes.clone(),
-        level: LEVEL.to_owned(),
+        level: Level::Types,
         mode: None,
         strategy: report.strategy.clone(),
         executions: report.executions,

@@ -7,7 +7,7 @@ use crate::record::Course;
 use ordain_check::{Explorer as _, Outcome};
 use ordain_explore::Coverage;
 use ordain_explore::strategy::Bound;
-use ordain_model::Options;
+use ordain_model::{Level, Options};
 use ordain_report::Sight;
 use ordain_report::terminal::plural;
 pub use ordain_report::{Estimate, Require, Verdict};
@@ -219,7 +219,7 @@ impl fmt::Display for Report {
         if let Some(blind_spot) = self.blind_spot {
             write!(f, "; not verified: {blind_spot}")?;
         }
-        write!(f, " [strategy: {}; level: ordain types; memory model: sequential consistency", self.strategy)?;
+        write!(f, " [strategy: {}; level: {}; memory model: sequential consistency", self.strategy, Level::Types)?;
         if self.options.kind_time {
             write!(f, "; timeouts: last, when nothing else can happen")?;
         }

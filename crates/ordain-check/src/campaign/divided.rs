@@ -5,11 +5,14 @@ use super::confirm::explain_departure;
 use super::{Attempt, Campaign, Explored};
 use crate::Problem;
 use crate::explorer::{Explorer, Observation};
+use crate::led::Peers;
 use crate::limit::Limit;
+use crate::pool::{self, PoolWorker, Update, WorkerFactory};
+use crate::shared_frontier::SharedFrontier;
 use crate::turn::{Allowance, Job, Part, Turn, Wanted};
 use crate::worker::Worker;
-use ordain_explore::crossing::Crossing;
-use ordain_explore::frontier::{self, Accepted, Controller, Desk, Done, Drive, Hire, Order, Pace, Signals, drive};
+use ordain_explore::branch_point::BranchPoint;
+use ordain_explore::frontier::{Accepted, Controller, Done, Order, Pace, Signals};
 use ordain_explore::{Coverage, Planned, Summary};
 use ordain_model::{Names, Site, Transition};
 use ordain_report::checkpoint::Rhythm;
@@ -82,7 +85,7 @@ pub(super) struct WorkerReport {
     /// What executions have taught the worker.
     lessons: Vec<Site>,
     /// Where the worker's search was.
-    crossings: Portable<Vec<Crossing>>,
+    branch_points: Portable<Vec<BranchPoint>>,
     /// What was done.
     pub(super) summary: Summary,
     failing: u64,
@@ -106,30 +109,30 @@ impl<T> Portable<T> {
     }
 }
 
-fn each_transition(crossings: &[Crossing]) -> Vec<Transition> {
-    let each = crossings
+fn each_transition(branch_points: &[BranchPoint]) -> Vec<Transition> {
+    let each = branch_points
         .iter()
         .flat_map(|c| [c.taken].into_iter().chain(c.explored.iter().copied()).chain(c.left.iter().copied()));
     each.collect()
 }
 
-/// Gives the transitions of crossings the numbers that threads have here.
-fn at_home(crossings: Portable<Vec<Crossing>>, names: &mut Names) -> Vec<Crossing> {
-    let mut lineages = crossings.lineages.iter();
+/// Gives the transitions of branch points the numbers that threads have here.
+fn at_home(branch_points: Portable<Vec<BranchPoint>>, names: &mut Names) -> Vec<BranchPoint> {
+    let mut lineages = branch_points.lineages.iter();
     let mut rename = |t: Transition| match lineages.next() {
         Some(lineage) => Transition { thread: names.descendant(lineage), ..t },
         None => t,
     };
-    let mut renamed = |c: Crossing| Crossing {
+    let mut renamed = |c: BranchPoint| BranchPoint {
         taken: rename(c.taken),
         explored: c.explored.into_iter().map(&mut rename).collect(),
         left: c.left.into_iter().map(&mut rename).collect(),
     };
-    crossings.what.into_iter().map(&mut renamed).collect()
+    branch_points.what.into_iter().map(&mut renamed).collect()
 }
 
 /// One that explores fragments.
-struct Crew<'a, E: Explorer> {
+struct Member<'a, E: Explorer> {
     common: &'a Common<E::Failure>,
     worker: Worker<E>,
     number: u64,
@@ -137,7 +140,7 @@ struct Crew<'a, E: Explorer> {
     told: Vec<Observation>,
 }
 
-impl<E: Explorer> Crew<'_, E> {
+impl<E: Explorer> Member<'_, E> {
     fn end(&self, ended: Ended<E::Failure>) -> String {
         let mut place = self.common.ended.lock().unwrap_or_else(PoisonError::into_inner);
         place.get_or_insert(ended);
@@ -188,10 +191,15 @@ impl<F> Common<F> {
     }
 }
 
-impl<E: Explorer> frontier::Worker for Crew<'_, E> {
-    type Extra = WorkerReport;
+impl<E: Explorer> PoolWorker for Member<'_, E> {
+    type Report = WorkerReport;
 
-    fn explore(&mut self, order: &Order, signals: &Signals) -> Result<(Done, WorkerReport), String> {
+    fn explore(
+        &mut self,
+        order: &Order,
+        signals: &Signals,
+        frontier: &SharedFrontier,
+    ) -> Result<(Done, WorkerReport), String> {
         let common = self.common;
         if common.begun.swap(true, Relaxed) && common.limit.is_over() {
             return Err("the time is over".into());
@@ -202,7 +210,8 @@ impl<E: Explorer> frontier::Worker for Crew<'_, E> {
         let forecast = if common.forecast.swap(false, Relaxed) { Wanted::Rough } else { Wanted::No };
         let allowance = Allowance { before: 0, executions, time, forecast, keep: false };
         let job = Job { worker: self.number, ..common.job };
-        let explored = self.worker.explore(&job, Part::Fragment(order), &allowance, Some(signals), &common.limit);
+        let peers = Some(Peers { signals, frontier });
+        let explored = self.worker.explore(&job, Part::Fragment(order), &allowance, peers, &common.limit);
         let mut turn = match explored {
             Ok(Some(turn)) => turn,
             Ok(None) => {
@@ -251,7 +260,8 @@ impl WorkerReport {
     pub(super) fn of<E: Explorer>(explorer: &E, turn: Turn, told: &mut Vec<Observation>) -> Self {
         let condition = explorer.tell_condition(turn.observation.is_some());
         let new = turn.observation.filter(|n| !told.iter().any(|t| t.is_like(n)));
-        let crossings = Portable::new(turn.crossings, explorer.names(), |crossings| each_transition(crossings));
+        let branch_points =
+            Portable::new(turn.branch_points, explorer.names(), |branch_points| each_transition(branch_points));
         let observation = new.map(|observation| {
             told.push(observation.clone());
             let steps = |o: &Observation| o.prefix.iter().map(|p| p.transition).collect();
@@ -262,7 +272,7 @@ impl WorkerReport {
             condition,
             unexplained: turn.unexplained,
             lessons: explorer.lessons().to_vec(),
-            crossings,
+            branch_points,
             summary: turn.summary,
             failing: turn.failing,
             took_turns: turn.took_turns,
@@ -301,13 +311,13 @@ impl<E: Explorer> Campaign<'_, E> {
             ended: Mutex::new(None),
         };
         self.crowd = self.workers;
-        let mut crew: Vec<Hire<'_, Crew<'_, E>>> = Vec::new();
+        let mut workers: Vec<WorkerFactory<'_, Member<'_, E>>> = Vec::new();
         for (number, recruit) in self.worker.explorer.recruit(self.workers)?.into_iter().enumerate() {
             let common = &common;
-            crew.push(Box::new(move || {
+            workers.push(Box::new(move || {
                 let mut explorer = recruit();
                 explorer.set_limit(common.limit.clone().or(Some(common.halt.clone())));
-                Crew { common, worker: Worker::new(explorer), number: number as u64, told: Vec::new() }
+                Member { common, worker: Worker::new(explorer), number: number as u64, told: Vec::new() }
             }));
         }
         let mut leading = Leading {
@@ -320,9 +330,10 @@ impl<E: Explorer> Campaign<'_, E> {
             problem: None,
             ended_with: None,
         };
-        let (controller, labour) =
-            drive(controller, crew, before, TICK, &mut |desk, told| leading.hear(self, &common, desk, told, most));
-        self.labour = labour;
+        let (controller, utilisation) = pool::explore(controller, workers, before, TICK, &mut |frontier, update| {
+            leading.take(self, &common, frontier, update, most)
+        });
+        self.utilisation = utilisation;
         let Leading { given_up, problem, ended_with, .. } = leading;
         self.note_end();
         let total = ended_with.unwrap_or_else(|| controller.total());
@@ -365,7 +376,7 @@ impl<E: Explorer> Campaign<'_, E> {
     pub(super) fn division(&self) -> Option<Workers> {
         self.division.map(|division| Workers {
             count: self.workers,
-            utilisation: self.labour.share(),
+            utilisation: self.utilisation.share(),
             fragments: division.results,
             released: division.released,
         })
@@ -399,9 +410,9 @@ impl<E: Explorer> Campaign<'_, E> {
         if let Some(message) = report.unexplained {
             return Err(super::unexplained(message));
         }
-        let crossings = at_home(report.crossings, self.worker.explorer.names_mut());
-        if !crossings.is_empty() {
-            self.crossings = crossings;
+        let branch_points = at_home(report.branch_points, self.worker.explorer.names_mut());
+        if !branch_points.is_empty() {
+            self.branch_points = branch_points;
         }
         let Some(Portable { what: mut observation, lineages }) = report.observation else { return Ok(false) };
         if ending || self.is_known(&observation) {
@@ -447,17 +458,17 @@ struct Leading<F: std::error::Error + 'static> {
 }
 
 impl<F: std::error::Error + Clone + Send + 'static> Leading<F> {
-    fn hear<E: Explorer<Failure = F>>(
+    fn take<E: Explorer<Failure = F>>(
         &mut self,
         run: &mut Campaign<'_, E>,
         common: &Common<F>,
-        desk: &Desk,
-        told: Drive<WorkerReport>,
+        frontier: &SharedFrontier,
+        update: Update<WorkerReport>,
         most: u64,
     ) -> ControlFlow<()> {
-        match told {
-            Drive::Result(report) => {
-                let before = desk.lock().total();
+        match update {
+            Update::Result(report) => {
+                let before = frontier.lock().total();
                 let mut total = before;
                 total.add(&report.summary);
                 self.last_failing = report.failing;
@@ -479,8 +490,8 @@ impl<F: std::error::Error + Clone + Send + 'static> Leading<F> {
                     }
                 };
             }
-            Drive::Accepted(Accepted::Counts) => (self.losses, self.last_failing) = (0, 0),
-            Drive::Accepted(Accepted::Restarted) => {
+            Update::Accepted(Accepted::Counts) => (self.losses, self.last_failing) = (0, 0),
+            Update::Accepted(Accepted::Restarted) => {
                 run.estimate = None;
                 run.classes.clear();
                 run.took_turns = false;
@@ -488,9 +499,9 @@ impl<F: std::error::Error + Clone + Send + 'static> Leading<F> {
                 run.failing = run.observed.len() as u64;
                 self.last_failing = 0;
             }
-            Drive::Accepted(Accepted::Stale) => run.failing -= std::mem::take(&mut self.last_failing).min(run.failing),
-            Drive::Accepted(Accepted::Malformed) => self.lose(run, "its result made no sense".into()),
-            Drive::Lost(why) => {
+            Update::Accepted(Accepted::Stale) => run.failing -= std::mem::take(&mut self.last_failing).min(run.failing),
+            Update::Accepted(Accepted::Malformed) => self.lose(run, "its result made no sense".into()),
+            Update::Lost(why) => {
                 if self.stop
                     || run.limit.is_over()
                     || common.is_spent()
@@ -500,9 +511,9 @@ impl<F: std::error::Error + Clone + Send + 'static> Leading<F> {
                 }
                 self.lose(run, why);
             }
-            Drive::Tick => self.tick(run, common, &desk.lock()),
+            Update::Tick => self.tick(run, common, &frontier.lock()),
         }
-        let total = desk.lock().total();
+        let total = frontier.lock().total();
         self.stop |= run.limit.is_over() || total.executions >= most;
         if self.stop || self.given_up {
             common.halt.store(true, Relaxed);

@@ -6,7 +6,7 @@
 use super::{Attempt, Campaign};
 use crate::Problem;
 use crate::explorer::Explorer;
-use ordain_explore::frontier::Labour;
+use crate::pool::Utilisation;
 use ordain_report::terminal::with_article;
 use std::time::Instant;
 
@@ -44,12 +44,12 @@ impl<E: Explorer> Campaign<'_, E> {
             self.note_once(format!("in {from} mode {what}. The search began again in {to} mode"));
         }
         self.worker.begin_anew();
-        self.crossings.clear();
+        self.branch_points.clear();
         self.classes.clear();
         (self.visible, self.spin_held, self.discarded, self.resumable) = (0, false, 0, false);
         (self.cross_checked, self.took_turns, self.failing) = (0, false, 0);
         (self.estimate, self.foreseen) = (None, Instant::now());
-        (self.division, self.labour) = (None, Labour::default());
+        (self.division, self.utilisation) = (None, Utilisation::default());
         Ok(())
     }
 }

@@ -57,7 +57,7 @@ impl<E: Explorer> Campaign<'_, E> {
             self.in_a_moment(|campaign| campaign.worker.explore(job, Part::Whole, &allowance, None, &campaign.limit));
         let Some(turn) = explored? else { return Ok(()) };
         self.take_estimate(turn.estimate, Duration::ZERO);
-        self.crossings = turn.crossings;
+        self.branch_points = turn.branch_points;
         self.failing += turn.failing;
         match turn.observation {
             Some(observation) if !self.is_known(&observation) => self.keep(observation),

@@ -4,10 +4,10 @@ use super::{Attempt, Campaign};
 use crate::Problem;
 use crate::explorer::Explorer;
 use crate::resources::processor_time;
-use ordain_explore::crossing::Crossing;
+use ordain_explore::branch_point::BranchPoint;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Summary};
-use ordain_model::End;
+use ordain_model::{End, Level};
 use ordain_report::terminal::plural;
 use ordain_report::{Branch, Estimate, Sample, Sight, Verdict, Workers, branch};
 use std::time::Duration;
@@ -73,8 +73,8 @@ pub struct Outcome<E: Explorer> {
 }
 
 impl<E: Explorer> Outcome<E> {
-    /// The verdict in a sentence. `level` is what was visible, `assumption` what a verdict rests on.
-    pub fn meaning(&self, level: &str, assumption: &str) -> String {
+    /// The verdict in a sentence, at the level of what was visible.
+    pub fn meaning(&self, level: Level) -> String {
         let classes = self.summary.executions;
         let executions = plural(classes as usize, "execution");
         let exhausted = self.is_exhaustive();
@@ -82,6 +82,7 @@ impl<E: Explorer> Outcome<E> {
         match self.verdict {
             Verdict::Finding => format!("{} of {executions} misbehaved", self.findings.len()),
             Verdict::Verified => {
+                let assumption = level.assumption();
                 format!("every class of schedules was explored ({classes}). Verified at level {level}: {assumption}")
             }
             Verdict::NoFinding if exhausted && !self.blind => format!(
@@ -241,11 +242,12 @@ impl<E: Explorer> Campaign<'_, E> {
 
     /// The path that the search was on, in words: the program follows it once more for that.
     fn describe_path(&mut self) -> Vec<Branch> {
-        let crossings = std::mem::take(&mut self.crossings);
-        let prefix: Vec<Planned> = crossings.iter().map(|c| Planned { transition: c.taken, op: None }).collect();
+        let branch_points = std::mem::take(&mut self.branch_points);
+        let prefix: Vec<Planned> = branch_points.iter().map(|c| Planned { transition: c.taken, op: None }).collect();
         let names = self.worker.explorer.names().thread_count();
-        let known = |c: &Crossing| [c.taken].iter().chain(&c.explored).chain(&c.left).all(|t| t.thread.index() < names);
-        if crossings.is_empty() || !crossings.iter().all(known) {
+        let known =
+            |c: &BranchPoint| [c.taken].iter().chain(&c.explored).chain(&c.left).all(|t| t.thread.index() < names);
+        if branch_points.is_empty() || !branch_points.iter().all(known) {
             return Vec::new();
         }
         let ran = self.in_a_moment(|campaign| {
@@ -257,7 +259,7 @@ impl<E: Explorer> Campaign<'_, E> {
         if !ran || matches!(explorer.execution().end, End::Diverged(_)) {
             return Vec::new();
         }
-        let told = crossings.iter().enumerate();
+        let told = branch_points.iter().enumerate();
         explorer.with_words(|words| {
             told.map(|(depth, c)| branch(words, explorer.execution(), depth, c.taken, &c.explored, &c.left)).collect()
         })

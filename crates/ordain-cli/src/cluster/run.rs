@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use crate::progress::{Live, large, plural_large, time};
 use crate::{json, look, output, replay_line};
 use ordain_cluster::{Cluster, Ending, Finding, RunId, View};
-use ordain_native::{ASSUMPTION, Check, LEVEL};
+use ordain_native::Check;
 use ordain_report::terminal::{self, Next};
 use ordain_report::{Estimate, Require, Run, Sight, Story, Verdict, Workers, store};
 use std::fmt::Write as _;
@@ -209,17 +209,18 @@ fn record_of(run: &RunId, about: &About, outcome: &ordain_cluster::Outcome, foun
         true => Some(Estimate::exact(progress.summary.executions)),
         false => estimate(progress),
     };
+    let level = about.level;
     let (verdict, meaning) = match (found, outcome.exhausted) {
         ([], true) if blind => (
             Verdict::NoFinding,
-            format!("no finding at level {LEVEL}: almost nothing was visible, so almost nothing was explored"),
+            format!("no finding at level {level}: almost nothing was visible, so almost nothing was explored"),
         ),
-        ([], true) => (Verdict::Verified, format!("verified at level {LEVEL}: {ASSUMPTION}")),
+        ([], true) => (Verdict::Verified, format!("verified at level {level}: {}", level.assumption())),
         ([], false) => (
             Verdict::NoFinding,
             match estimate {
-                Some(estimate) => format!("no finding at level {LEVEL}: {} explored", estimate.in_words("classes")),
-                None => format!("no finding at level {LEVEL}: the budget ended before everything was explored"),
+                Some(estimate) => format!("no finding at level {level}: {} explored", estimate.in_words("classes")),
+                None => format!("no finding at level {level}: the budget ended before everything was explored"),
             },
         ),
         ([one], _) => (Verdict::Finding, format!("finding: {}", one.story.kind.name())),
@@ -254,7 +255,7 @@ fn record_of(run: &RunId, about: &About, outcome: &ordain_cluster::Outcome, foun
         verdict,
         meaning,
         notes,
-        level: LEVEL.to_owned(),
+        level,
         mode: None,
         strategy: about.strategy.to_owned(),
         executions: progress.summary.executions,

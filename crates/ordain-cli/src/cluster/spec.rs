@@ -5,6 +5,7 @@ use ordain_check::{RunOptions, Settings};
 use ordain_cluster::{FileSpec, Kind, Limits, Refusal, RunSpec, Submission, Text};
 use ordain_explore::frontier::Rule;
 use ordain_explore::strategy::Kind as Strategy;
+use ordain_model::Level;
 use ordain_native::{Check, LEVEL, Launch, ProgramSettings, binary};
 use ordain_report::Story;
 use serde::{Deserialize, Serialize};
@@ -59,7 +60,6 @@ pub(super) fn submission(check: &Check, test: Option<&str>) -> Result<Submission
     spec.arguments = check.launch.arguments.iter().map(|a| text(a)).collect();
     spec.environment = check.launch.environment.iter().map(|(name, value)| (text(name), text(value))).collect();
     spec.stdin = stdin.as_ref().map(|input| FileSpec::new(format!("{}.stdin", spec.program.name), input));
-    spec.level = LEVEL.to_owned();
     spec.options = serde_json::to_value(options).unwrap_or_default();
     spec.rule = rule;
     spec.seed = check.settings.seed;
@@ -95,6 +95,8 @@ pub(super) struct About {
     pub(super) path: PathBuf,
     /// The program with its arguments.
     pub(super) command_line: String,
+    /// Which operations are visible.
+    pub(super) level: Level,
     /// The test, if it is one of a Rust test binary.
     pub(super) test: Option<String>,
     /// Whether it is a Rust program.
@@ -109,6 +111,7 @@ impl About {
         Self {
             command_line: ordain_native::command_line(&launch(spec, path.clone(), Vec::new())),
             path,
+            level: spec.level,
             test: match &spec.kind {
                 Kind::Program => None,
                 Kind::Test { name } => Some(name.clone()),

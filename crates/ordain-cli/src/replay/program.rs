@@ -285,7 +285,7 @@ impl Header<'_> {
     /// The check that the schedule comes from.
     fn check(&self, arguments: &Arguments) -> Result<Check, Problem> {
         self.refuse_repetitions()?;
-        self.one_of("level", &[LEVEL])?;
+        self.one_of("level", &[LEVEL.name()])?;
         let is_lesson = |text: &&str| text.parse().ok().and_then(Site::of_lesson).is_some();
         if let Some(wrong) = self.all("lesson").find(|text| !is_lesson(text)) {
             return Err(self.bad("lesson", wrong, "it should be a number from 0 to 255"));

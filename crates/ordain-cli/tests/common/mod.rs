@@ -30,7 +30,7 @@ pub(crate) const SCHEDULE: &str = "\
 ordain schedule 1
 program: bank::transfer
 found: deadlock: main waits to lock main/mutex 0
-level: ordain types, sequential consistency
+level: ordain types
 steps:
 main                 # spawn main.1 at src/lib.rs:7:9
 main                 # lock main/mutex#0 at src/lib.rs:9:13

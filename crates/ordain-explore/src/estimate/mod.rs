@@ -17,13 +17,9 @@ mod promise;
 mod sketch;
 mod touched;
 pub mod trace;
-#[cfg(feature = "std")]
-mod trace_file;
 mod tree;
 
 pub use fit::{Fit, Progression};
-#[cfg(feature = "std")]
-pub use trace_file::TraceFile;
 pub use tree::{Backtracks, Expectation, Measure, Method, Technique};
 
 use crate::plan::{Planned, Target};

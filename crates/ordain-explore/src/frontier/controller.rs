@@ -6,9 +6,10 @@
 
 use super::{Accepted, Explored, Found, Fragment, Frontier, Item, Rule, Twig};
 use crate::search::Summary;
-#[cfg(feature = "std")]
 use crate::wakeup::Items;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::sync::atomic::{AtomicBool, AtomicUsize};
 use ordain_model::{Access, Lexicon, Named, Names, Operation, Renaming, Site, Transition};
 
 /// How long workers explore before they are heard.
@@ -59,6 +60,23 @@ impl Task {
         let outdated = loops.iter().any(|site| !self.loops.contains(site));
         outdated.then(|| Done { lease, explored, names, births, summary })
     }
+}
+
+/// A task, and what must be known for it.
+pub struct Order {
+    /// The task.
+    pub task: Task,
+    /// The names of threads and objects, all of them, in order.
+    pub births: Arc<Vec<Named>>,
+}
+
+/// What workers should know while they explore.
+#[derive(Default)]
+pub struct Signals {
+    /// The search is over: come back with what was done.
+    pub stop: AtomicBool,
+    /// How many have nothing to do: give back what is left soon.
+    pub hungry: AtomicUsize,
 }
 
 /// What a worker has done.
@@ -213,19 +231,16 @@ impl Controller {
     }
 
     /// How many threads are among so many names.
-    #[cfg(feature = "std")]
     pub(super) fn threads_before(&self, names: usize) -> usize {
         self.lexicon.names().threads_before(names)
     }
 
     /// What is left, for workers of the same process.
-    #[cfg(feature = "std")]
     pub(super) fn frontier(&self) -> &Frontier {
         &self.frontier
     }
 
     /// Takes in at once what the worker of a lease found to be done in a state: see [`Frontier::add`].
-    #[cfg(feature = "std")]
     pub(super) fn tell(&mut self, lease: u64, taken: u32, items: &impl Items) {
         // If nobody has the lease, what the worker explores is not counted either.
         if self.frontier.has_lease(lease) {

@@ -9,18 +9,12 @@
 //! The algorithms go back to Fytas, "Parallelizing Concuerror" (source and optimal search with an execution tree at a controller) and
 //! Simsa et al., "Scalable dynamic partial order reduction" (fragments, budgets), with the order of sleeping and of forgetting put right.
 
+mod connection;
 mod controller;
-#[cfg(feature = "std")]
-mod desk;
-#[cfg(feature = "std")]
-mod drive;
 mod tree;
 
-pub use controller::{Controller, Division, Done, Pace, Task};
-#[cfg(feature = "std")]
-pub use desk::{Desk, Line};
-#[cfg(feature = "std")]
-pub use drive::{Drive, Hear, Hire, Labour, Order, Signals, Worker, drive};
+pub use connection::{Connection, SharedController};
+pub use controller::{Controller, Division, Done, Order, Pace, Signals, Task};
 pub use tree::{Accepted, Assignment, Frontier, Rule};
 
 use crate::plan::Target;
@@ -123,16 +117,15 @@ pub fn explore_fragment<T: Target>(
 }
 
 /// The same, for a worker that tells at once what is to be done elsewhere.
-#[cfg(feature = "std")]
 pub fn explore_connected<T: Target>(
     target: &mut T,
     strategy: &mut dyn Divisible,
     fragment: &Fragment,
-    line: Line,
+    connection: Connection,
     observe: &mut dyn FnMut(&mut T, &Summary) -> ControlFlow<()>,
 ) -> (Explored, Summary) {
     strategy.load(fragment);
-    strategy.connect(line);
+    strategy.connect(connection);
     explore_loaded(target, strategy, observe)
 }
 
@@ -158,8 +151,7 @@ pub trait Divisible: Strategy {
     /// Forgets everything and begins with a fragment.
     fn load(&mut self, fragment: &Fragment);
     /// From now on tells at once what is to be done in states that others share, until another fragment is loaded or this one is given back.
-    #[cfg(feature = "std")]
-    fn connect(&mut self, line: Line);
+    fn connect(&mut self, connection: Connection);
     /// Tells what has become of the fragment, and can go on with it. Which loops are long is not told.
     fn unload(&mut self) -> Explored;
     /// What was loaded is the rest of a search that has made so many executions: samples that come with it go on from there.

@@ -11,10 +11,9 @@ use crate::estimate::Path;
 use crate::plan::{Plan, Planned};
 use crate::reversal::{Reversals, Sequence, Which};
 use crate::search::{Coverage, Stop, Strategy};
-use crate::trace::Trace;
 use crate::wakeup::{Items, Sleeper};
 use alloc::vec::Vec;
-use ordain_model::{Execution, Footprint, Transition};
+use ordain_model::{Execution, Footprint, HappensBefore, Transition};
 
 /// A state on the current path.
 #[derive(Default)]
@@ -31,7 +30,7 @@ struct Backtrack {
     prefix: Vec<Planned>,
     kept: usize,
     nodes: Vec<Node>,
-    trace: Trace,
+    order: HappensBefore,
     reversals: Reversals,
     policy: Awake,
     finished: bool,
@@ -43,7 +42,7 @@ impl Default for Backtrack {
             prefix: Vec::new(),
             kept: 0,
             nodes: Vec::new(),
-            trace: Trace::default(),
+            order: HappensBefore::default(),
             reversals: Reversals::default(),
             policy: Awake::with_log(),
             finished: false,
@@ -75,7 +74,7 @@ impl Backtrack {
     }
 
     /// Learns from an execution; `add` is called for each reversal.
-    fn learn(&mut self, execution: &Execution, which: Which, add: fn(&mut Node, &Sequence<'_>, &Trace)) {
+    fn learn(&mut self, execution: &Execution, which: Which, add: fn(&mut Node, &Sequence<'_>, &HappensBefore)) {
         let len = execution.steps.len();
         if self.nodes.len() <= len {
             self.nodes.resize_with(len + 1, Node::default);
@@ -96,11 +95,11 @@ impl Backtrack {
             let footprint = execution.footprint(step);
             next.sleep.extend(node.sleep.iter().filter(|s| s.survives(transition, footprint)).cloned());
         }
-        self.trace.update(execution, self.kept);
+        self.order.update(execution, self.kept);
         let horizon = self.policy.in_vain().unwrap_or(usize::MAX);
-        let (nodes, trace) = (&mut self.nodes, &self.trace);
-        self.reversals.each(execution, trace, self.kept, horizon, which, &mut |at, sequence| {
-            add(&mut nodes[at], sequence, trace);
+        let (nodes, order) = (&mut self.nodes, &self.order);
+        self.reversals.each(execution, order, self.kept, horizon, which, &mut |at, sequence| {
+            add(&mut nodes[at], sequence, order);
         });
         if !self.reversals.is_broken_off() {
             self.backtrack(execution);
@@ -134,10 +133,10 @@ impl Backtrack {
 #[derive(Default)]
 pub struct Dpor(Backtrack);
 
-fn add(node: &mut Node, sequence: &Sequence<'_>, trace: &Trace) {
+fn add(node: &mut Node, sequence: &Sequence<'_>, order: &HappensBefore) {
     let thread = sequence.last.thread;
     let next = (0..sequence.len()).find(|&i| sequence.item(i).0.thread == thread);
-    let next = next.filter(|&i| is_initial(sequence, i, trace)).map(|i| sequence.item(i).0);
+    let next = next.filter(|&i| is_initial(sequence, i, order)).map(|i| sequence.item(i).0);
     let all = node.enabled.len();
     for i in 0..all {
         let transition = node.enabled[i];

@@ -6,16 +6,13 @@
 
 use super::reducing::{Method, Reducing};
 use crate::estimate::Path;
-#[cfg(feature = "std")]
-use crate::frontier::Line;
-use crate::frontier::{Divisible, Explored, Fragment};
+use crate::frontier::{Connection, Divisible, Explored, Fragment};
 use crate::plan::{Lowest, Plan};
 use crate::reversal::{Sequence, Which};
 use crate::search::{Coverage, Stop, Strategy};
-use crate::trace::Trace;
 use crate::wakeup::{Head, Items, Sleeper, Trees, is_covered};
 use alloc::vec::Vec;
-use ordain_model::{Execution, Transition};
+use ordain_model::{Execution, HappensBefore, Transition};
 
 /// Wakeup trees.
 #[derive(Default)]
@@ -25,25 +22,31 @@ impl Method for Wakeup {
     const WHICH: Which = Which::Complete;
     type Policy = Lowest;
 
-    fn plan(trees: &mut Trees, tree: &mut Head, _taken: Transition, sequence: &Sequence<'_>, _trace: &Trace) {
+    fn plan(trees: &mut Trees, tree: &mut Head, _taken: Transition, sequence: &Sequence<'_>, _order: &HappensBefore) {
         trees.insert(tree, sequence);
     }
 
-    fn is_planned(trees: &mut Trees, tree: Head, _taken: Transition, sequence: &Sequence<'_>, _trace: &Trace) -> bool {
+    fn is_planned(
+        trees: &mut Trees,
+        tree: Head,
+        _taken: Transition,
+        sequence: &Sequence<'_>,
+        _order: &HappensBefore,
+    ) -> bool {
         trees.covers(tree, sequence)
     }
 
-    fn is_asleep(sleep: &[Sleeper], sequence: &Sequence<'_>, _trace: &Trace) -> bool {
+    fn is_asleep(sleep: &[Sleeper], sequence: &Sequence<'_>, _order: &HappensBefore) -> bool {
         is_covered(sleep, sequence)
     }
 
     const WHOLE: bool = true;
 
-    fn is_begun(_: &[Transition], _: &Sequence<'_>, _: &Trace) -> bool {
+    fn is_begun(_: &[Transition], _: &Sequence<'_>, _: &HappensBefore) -> bool {
         false
     }
 
-    fn told<'a>(sequence: &Sequence<'a>, _trace: &Trace) -> impl Items + 'a {
+    fn told<'a>(sequence: &Sequence<'a>, _order: &HappensBefore) -> impl Items + 'a {
         *sequence
     }
 
@@ -105,9 +108,8 @@ impl Divisible for Optimal {
         self.0.load(fragment);
     }
 
-    #[cfg(feature = "std")]
-    fn connect(&mut self, line: Line) {
-        self.0.connect(line);
+    fn connect(&mut self, connection: Connection) {
+        self.0.connect(connection);
     }
 
     fn unload(&mut self) -> Explored {

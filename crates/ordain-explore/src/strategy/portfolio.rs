@@ -5,9 +5,7 @@
 
 use super::{Mixed, Optimal};
 use crate::estimate::Path;
-#[cfg(feature = "std")]
-use crate::frontier::Line;
-use crate::frontier::{Divisible, Explored, Fragment};
+use crate::frontier::{Connection, Divisible, Explored, Fragment};
 use crate::plan::Plan;
 use crate::search::{Coverage, Stop, Strategy};
 use alloc::vec::Vec;
@@ -97,9 +95,8 @@ impl Divisible for Portfolio {
         self.optimal.load(fragment);
     }
 
-    #[cfg(feature = "std")]
-    fn connect(&mut self, line: Line) {
-        self.optimal.connect(line);
+    fn connect(&mut self, connection: Connection) {
+        self.optimal.connect(connection);
     }
 
     fn unload(&mut self) -> Explored {

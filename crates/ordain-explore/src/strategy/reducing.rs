@@ -6,19 +6,16 @@
 
 use crate::estimate::Path;
 use crate::fingerprint::mix;
-#[cfg(feature = "std")]
-use crate::frontier::Line;
-use crate::frontier::{Explored, Found, Fragment, Item, Part, Twig};
+use crate::frontier::{Connection, Explored, Found, Fragment, Item, Part, Twig};
 use crate::hash::Spread;
 use crate::plan::{Plan, Planned, Policy};
 use crate::reversal::{Reversals, Sequence, Which};
 use crate::search::Stop;
-use crate::trace::Trace;
 use crate::wakeup::{Head, Items, NO_TREE, Sleeper, Trees};
 use alloc::vec::Vec;
 use core::hash::BuildHasherDefault;
 use hashbrown::HashSet;
-use ordain_model::{Access, Execution, Footprint, Transition};
+use ordain_model::{Access, Execution, Footprint, HappensBefore, Transition};
 
 /// A state on the current path.
 struct Node {
@@ -51,8 +48,7 @@ struct Share {
     /// Hashes of what was considered, so that nothing is told twice.
     told: HashSet<u128, BuildHasherDefault<Spread>>,
     /// To whom it is told at once.
-    #[cfg(feature = "std")]
-    line: Option<Line>,
+    connection: Option<Connection>,
 }
 
 /// What was considered.
@@ -71,17 +67,23 @@ pub(super) trait Method: Default {
     /// Who decides behind what is planned.
     type Policy: Policy + Default;
     /// Plans what a reversal asks for, in the trees of a state, unless that is covered. `taken` is the way that was taken.
-    fn plan(trees: &mut Trees, tree: &mut Head, taken: Transition, sequence: &Sequence<'_>, trace: &Trace);
+    fn plan(trees: &mut Trees, tree: &mut Head, taken: Transition, sequence: &Sequence<'_>, order: &HappensBefore);
     /// Whether the ways that are known from a state cover what a reversal asks for.
-    fn is_planned(trees: &mut Trees, tree: Head, taken: Transition, sequence: &Sequence<'_>, trace: &Trace) -> bool;
+    fn is_planned(
+        trees: &mut Trees,
+        tree: Head,
+        taken: Transition,
+        sequence: &Sequence<'_>,
+        order: &HappensBefore,
+    ) -> bool;
     /// Whether a sleeper covers it.
-    fn is_asleep(sleep: &[Sleeper], sequence: &Sequence<'_>, trace: &Trace) -> bool;
+    fn is_asleep(sleep: &[Sleeper], sequence: &Sequence<'_>, order: &HappensBefore) -> bool;
     /// Whether a reversal is told as it is.
     const WHOLE: bool;
     /// Whether a way that begins with one of these covers it.
-    fn is_begun(others: &[Transition], sequence: &Sequence<'_>, trace: &Trace) -> bool;
+    fn is_begun(others: &[Transition], sequence: &Sequence<'_>, order: &HappensBefore) -> bool;
     /// What to tell of a reversal.
-    fn told<'a>(sequence: &Sequence<'a>, trace: &Trace) -> impl Items + 'a;
+    fn told<'a>(sequence: &Sequence<'a>, order: &HappensBefore) -> impl Items + 'a;
     /// Called before an execution: the sleepers of the state after `kept` steps, and those that come later, by depth.
     fn prepare(
         policy: &mut Self::Policy,
@@ -106,7 +108,7 @@ pub(super) struct Reducing<M: Method> {
     replaced: Option<Planned>,
     nodes: Vec<Node>,
     trees: Trees,
-    trace: Trace,
+    order: HappensBefore,
     reversals: Reversals,
     policy: M::Policy,
     finished: bool,
@@ -125,7 +127,7 @@ impl<M: Method> Default for Reducing<M> {
             replaced: None,
             nodes: Vec::new(),
             trees: Trees::default(),
-            trace: Trace::default(),
+            order: HappensBefore::default(),
             reversals: Reversals::default(),
             policy: M::Policy::default(),
             finished: false,
@@ -251,44 +253,29 @@ fn is_same(a: &[Access], b: &[Access]) -> bool {
 
 impl Share {
     /// Takes in what the next to be told comes from.
-    #[cfg(feature = "std")]
     fn follow(&mut self, execution: &Execution, kept: usize) {
-        if let Some(line) = &mut self.line {
-            line.follow(execution, kept);
+        if let Some(connection) = &mut self.connection {
+            connection.follow(execution, kept);
         }
     }
 
-    #[cfg(not(feature = "std"))]
-    fn follow(&mut self, _: &Execution, _: usize) {}
-
     /// Whether what it tells is compared at once with everything that is planned.
-    #[cfg(feature = "std")]
     fn is_connected(&self) -> bool {
-        self.line.is_some()
-    }
-
-    #[cfg(not(feature = "std"))]
-    fn is_connected(&self) -> bool {
-        false
+        self.connection.is_some()
     }
 
     /// Looks what others have planned from a state of which was just told.
-    #[cfg(feature = "std")]
     fn see_others(&self, at: usize, others: &mut Vec<Transition>) {
-        if let Some(line) = &self.line {
-            line.later(self.finished, at as u32, others);
+        if let Some(connection) = &self.connection {
+            connection.later(self.finished, at as u32, others);
         }
     }
-
-    #[cfg(not(feature = "std"))]
-    fn see_others(&self, _: usize, _: &mut Vec<Transition>) {}
 
     /// Tells what is to be done from a state shared with others, unless that is told already.
     fn tell(&mut self, at: usize, items: &impl Items) {
         let (root, depth) = (self.finished, at as u32);
-        #[cfg(feature = "std")]
-        if let Some(line) = &mut self.line
-            && line.tell(root, depth, items)
+        if let Some(connection) = &mut self.connection
+            && connection.tell(root, depth, items)
         {
             return;
         }
@@ -334,26 +321,26 @@ impl<M: Method> Reducing<M> {
             return;
         }
         self.follow(execution);
-        self.trace.update(execution, self.kept);
+        self.order.update(execution, self.kept);
         self.share.follow(execution, self.kept);
         let horizon = M::in_vain(&self.policy).unwrap_or(usize::MAX);
-        let (nodes, trees, share, trace) = (&mut self.nodes, &mut self.trees, &mut self.share, &self.trace);
-        self.reversals.each(execution, trace, self.kept, horizon, M::WHICH, &mut |at, sequence| {
+        let (nodes, trees, share, order) = (&mut self.nodes, &mut self.trees, &mut self.share, &self.order);
+        self.reversals.each(execution, order, self.kept, horizon, M::WHICH, &mut |at, sequence| {
             let node = &mut nodes[at];
-            if M::is_asleep(&node.sleep, sequence, trace) {
+            if M::is_asleep(&node.sleep, sequence, order) {
                 return;
             }
             let taken = execution.steps[at].transition();
             if at >= share.floor {
-                M::plan(trees, &mut node.tree, taken, sequence, trace);
+                M::plan(trees, &mut node.tree, taken, sequence, order);
             } else if M::WHOLE && share.is_connected() {
                 // Asking is as cheap as remembering.
                 share.tell(at, sequence);
-            } else if !M::is_planned(trees, node.tree, taken, sequence, trace)
-                && !M::is_begun(&node.others, sequence, trace)
+            } else if !M::is_planned(trees, node.tree, taken, sequence, order)
+                && !M::is_begun(&node.others, sequence, order)
                 && (M::WHOLE || share.is_connected() || share.is_new(Level::Sequence, at, sequence))
             {
-                share.tell(at, &M::told(sequence, trace));
+                share.tell(at, &M::told(sequence, order));
                 share.see_others(at, &mut node.others);
             }
         });
@@ -396,9 +383,8 @@ impl<M: Method> Reducing<M> {
         self.descend(0);
     }
 
-    #[cfg(feature = "std")]
-    pub(super) fn connect(&mut self, line: Line) {
-        self.share.line = Some(line);
+    pub(super) fn connect(&mut self, connection: Connection) {
+        self.share.connection = Some(connection);
     }
 
     pub(super) fn unload(&mut self) -> Explored {
@@ -421,7 +407,7 @@ impl<M: Method> Reducing<M> {
                 }));
                 let footprint = match depth.checked_sub(self.kept) {
                     Some(ahead) => self.expected[ahead].clone(),
-                    None => self.trace.footprint(depth),
+                    None => self.order.footprint(depth),
                 };
                 let Planned { transition, op } = self.prefix[depth];
                 twigs.push(Twig { transition, op, footprint, part: Part::Inner, depth: relative });
@@ -431,10 +417,7 @@ impl<M: Method> Reducing<M> {
             }
             rest = Some(twigs);
         }
-        #[cfg(feature = "std")]
-        {
-            self.share.line = None;
-        }
+        self.share.connection = None;
         let found = core::mem::take(&mut self.share.found);
         Explored { finished: self.share.finished, rest, found, mistaken: self.surprised, loops: Vec::new() }
     }

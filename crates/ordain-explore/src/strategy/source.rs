@@ -6,23 +6,20 @@
 use super::awake::Awake;
 use super::reducing::{Method, Reducing};
 use crate::estimate::Path;
-#[cfg(feature = "std")]
-use crate::frontier::Line;
-use crate::frontier::{Divisible, Explored, Fragment};
+use crate::frontier::{Connection, Divisible, Explored, Fragment};
 use crate::plan::Plan;
 use crate::reversal::{Sequence, Which};
 use crate::search::{Coverage, Stop, Strategy};
-use crate::trace::Trace;
 use crate::wakeup::{Head, Items, Sleeper, Trees};
 use alloc::vec::Vec;
-use ordain_model::{Access, Execution, Operation, ThreadId, Transition, affects};
+use ordain_model::{Access, Execution, HappensBefore, Operation, ThreadId, Transition, affects};
 use smallvec::SmallVec;
 
 /// Whether an item of the sequence depends on none before it.
-pub(super) fn is_initial(sequence: &Sequence<'_>, item: usize, trace: &Trace) -> bool {
+pub(super) fn is_initial(sequence: &Sequence<'_>, item: usize, order: &HappensBefore) -> bool {
     match sequence.events.get(item) {
         Some(&event) => {
-            sequence.events[..item].iter().all(|&other| !trace.happens_before(other as usize, event as usize))
+            sequence.events[..item].iter().all(|&other| !order.happens_before(other as usize, event as usize))
         }
         None => (0..item).all(|i| {
             let ((other, footprint), thread) = (sequence.item(i), sequence.last.thread);
@@ -61,35 +58,41 @@ impl Items for Initials<'_> {
 struct Backtrack;
 
 /// Whether one of the transitions could come first.
-fn has_initial(known: impl Fn(Transition) -> bool, sequence: &Sequence<'_>, trace: &Trace) -> bool {
-    (0..sequence.len()).any(|i| known(sequence.item(i).0) && is_initial(sequence, i, trace))
+fn has_initial(known: impl Fn(Transition) -> bool, sequence: &Sequence<'_>, order: &HappensBefore) -> bool {
+    (0..sequence.len()).any(|i| known(sequence.item(i).0) && is_initial(sequence, i, order))
 }
 
 impl Method for Backtrack {
     const WHICH: Which = Which::UpToSecond;
     type Policy = Awake;
 
-    fn plan(trees: &mut Trees, tree: &mut Head, taken: Transition, sequence: &Sequence<'_>, trace: &Trace) {
-        if !Self::is_planned(trees, *tree, taken, sequence, trace) {
+    fn plan(trees: &mut Trees, tree: &mut Head, taken: Transition, sequence: &Sequence<'_>, order: &HappensBefore) {
+        if !Self::is_planned(trees, *tree, taken, sequence, order) {
             trees.append_first(tree, sequence);
         }
     }
 
-    fn is_planned(trees: &mut Trees, tree: Head, taken: Transition, sequence: &Sequence<'_>, trace: &Trace) -> bool {
-        has_initial(|t| t == taken || trees.heads(tree).any(|head| head == t), sequence, trace)
+    fn is_planned(
+        trees: &mut Trees,
+        tree: Head,
+        taken: Transition,
+        sequence: &Sequence<'_>,
+        order: &HappensBefore,
+    ) -> bool {
+        has_initial(|t| t == taken || trees.heads(tree).any(|head| head == t), sequence, order)
     }
 
-    fn is_asleep(sleep: &[Sleeper], sequence: &Sequence<'_>, trace: &Trace) -> bool {
-        has_initial(|t| sleep.iter().any(|s| s.transition == t), sequence, trace)
+    fn is_asleep(sleep: &[Sleeper], sequence: &Sequence<'_>, order: &HappensBefore) -> bool {
+        has_initial(|t| sleep.iter().any(|s| s.transition == t), sequence, order)
     }
 
     const WHOLE: bool = false;
 
-    fn is_begun(others: &[Transition], sequence: &Sequence<'_>, trace: &Trace) -> bool {
-        !others.is_empty() && has_initial(|t| others.contains(&t), sequence, trace)
+    fn is_begun(others: &[Transition], sequence: &Sequence<'_>, order: &HappensBefore) -> bool {
+        !others.is_empty() && has_initial(|t| others.contains(&t), sequence, order)
     }
 
-    fn told<'a>(sequence: &Sequence<'a>, trace: &Trace) -> impl Items + 'a {
+    fn told<'a>(sequence: &Sequence<'a>, order: &HappensBefore) -> impl Items + 'a {
         // Of each thread only the first can be.
         let mut threads: SmallVec<[ThreadId; 16]> = SmallVec::new();
         let initials = (0..sequence.len()).filter(|&i| {
@@ -98,7 +101,7 @@ impl Method for Backtrack {
             if first {
                 threads.push(thread);
             }
-            first && is_initial(sequence, i, trace)
+            first && is_initial(sequence, i, order)
         });
         Initials { sequence: *sequence, places: initials.collect() }
     }
@@ -159,9 +162,8 @@ impl Divisible for Source {
         self.0.load(fragment);
     }
 
-    #[cfg(feature = "std")]
-    fn connect(&mut self, line: Line) {
-        self.0.connect(line);
+    fn connect(&mut self, connection: Connection) {
+        self.0.connect(connection);
     }
 
     fn unload(&mut self) -> Explored {

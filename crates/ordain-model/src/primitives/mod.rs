@@ -4,13 +4,14 @@
 //! *alternatives* does it then have, which *footprint* has an alternative, and what does *apply*ing it do. Blocking, trying
 //! and timing out follow from the first answer, the same for all, in [`choices`].
 
-mod cell;
+mod atomic;
+mod barrier;
 mod channel;
+mod condvar;
 mod count;
-mod lock;
+mod mutex;
 mod once;
 mod outside;
-mod queue;
 mod rwlock;
 mod semaphore;
 mod signal;
@@ -22,7 +23,7 @@ use crate::names::{ObjectId, ThreadId};
 use crate::operation::{Operation, Outcome, Wait};
 use crate::state::{DESTROYED, FREED, State, View};
 
-pub(crate) use lock::{DEAD_OWNER, ROBUST};
+pub(crate) use mutex::{DEAD_OWNER, ROBUST};
 pub use outside::Member;
 pub(crate) use outside::is_asked_to_end;
 pub use signal::ONCE as SIGNAL_ONCE;
@@ -31,16 +32,16 @@ pub use signal::ONCE as SIGNAL_ONCE;
 #[inline]
 pub fn served(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
     match *op {
-        Operation::Lock { lock, .. } => lock::served(lock, thread, view),
+        Operation::Lock { lock, .. } => mutex::served(lock, thread, view),
         Operation::ReadLock { lock, .. } => rwlock::read_served(lock, view),
         Operation::WriteLock { lock, .. } => rwlock::write_served(lock, view),
         Operation::WriteQueue { lock, wait: Wait::Block } => rwlock::queue_served(lock, view),
         Operation::WriteTurn { lock, .. } => rwlock::turn_served(lock, view),
         Operation::WriteByTicket { lock, ticket } => rwlock::ticket_served(lock, ticket, view),
-        Operation::Woken { .. } => queue::notified(thread, view),
+        Operation::Woken { .. } => condvar::notified(thread, view),
         Operation::Acquire { semaphore, .. } => view.word(semaphore) > 0,
         Operation::OnceBegin { once, .. } => once::served(once, view),
-        Operation::DestroyQueue { queue } => queue::is_empty(queue, view),
+        Operation::DestroyQueue { queue } => condvar::is_empty(queue, view),
         Operation::Send { channel, wait } => channel::send_served(channel, wait, view),
         Operation::SendTaken { channel, message, .. } => channel::taken_served(channel, message, view),
         Operation::Receive { channel, .. } => channel::receive_served(channel, view),
@@ -68,7 +69,7 @@ pub fn choices(op: &Operation, thread: ThreadId, view: &impl View) -> u32 {
     if served(op, thread, view) {
         match *op {
             Operation::Notify { queue, count } | Operation::Requeue { queue, count, .. } => {
-                queue::alternatives(queue, count, view)
+                condvar::alternatives(queue, count, view)
             }
             Operation::Choose { count } => count.max(1),
             Operation::Woken { .. } => 1 + u32::from(outside::may_end_woken(op, thread, view)),
@@ -185,7 +186,7 @@ fn object_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl V
         Operation::Join { thread: target, .. } => {
             out.push(read_or_write(view.fixed().life(target), thread::ended(target, view)));
         }
-        Operation::Lock { lock, .. } => out.push(read_or_write(lock, lock::takes(lock, thread, view))),
+        Operation::Lock { lock, .. } => out.push(read_or_write(lock, mutex::takes(lock, thread, view))),
         Operation::Unlock { lock } | Operation::MakeConsistent { lock } => out.push(Access::write(lock)),
         Operation::ReadLock { lock, .. } => {
             out.push(Access::read(lock));
@@ -205,8 +206,8 @@ fn object_footprint(op: &Operation, thread: ThreadId, choice: u32, view: &impl V
         | Operation::FutexWait { .. }
         | Operation::Woken { .. }
         | Operation::Notify { .. }
-        | Operation::Requeue { .. }
-        | Operation::Arrive { .. } => queue::footprint(op, thread, choice, view, out),
+        | Operation::Requeue { .. } => condvar::footprint(op, thread, choice, view, out),
+        Operation::Arrive { barrier } => barrier::footprint(barrier, thread, view, out),
         Operation::Acquire { semaphore, .. } => out.push(read_or_write(semaphore, view.word(semaphore) > 0)),
         Operation::Post { semaphore, .. } => out.push(Access::write(semaphore)),
         Operation::OnceBegin { once, force } => out.push(read_or_write(once, once::runs(once, force, view))),
@@ -291,9 +292,9 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         Operation::Join { thread: target, .. } => thread::join(target, state),
         Operation::IsFinished { thread: target } => (truth(thread::ended(target, state)), None),
         Operation::Detach { thread: target } => thread::detach(target, state),
-        Operation::Lock { lock, .. } => (lock::lock(lock, thread, state), None),
-        Operation::Unlock { lock } => lock::unlock(lock, thread, state),
-        Operation::MakeConsistent { lock } => lock::make_consistent(lock, thread, state),
+        Operation::Lock { lock, .. } => (mutex::lock(lock, thread, state), None),
+        Operation::Unlock { lock } => mutex::unlock(lock, thread, state),
+        Operation::MakeConsistent { lock } => mutex::make_consistent(lock, thread, state),
         Operation::ReadLock { lock, .. } => (rwlock::read_lock(lock, thread, state), None),
         Operation::WriteLock { lock, .. } => (rwlock::write_lock(lock, thread, state), None),
         Operation::WriteQueue { lock, .. } => (rwlock::write_queue(lock, thread, state), None),
@@ -306,8 +307,8 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
         | Operation::FutexWait { .. }
         | Operation::Woken { .. }
         | Operation::Notify { .. }
-        | Operation::Requeue { .. }
-        | Operation::Arrive { .. } => queue::apply(op, thread, choice, state),
+        | Operation::Requeue { .. } => condvar::apply(op, thread, choice, state),
+        Operation::Arrive { barrier } => (barrier::apply(barrier, thread, state), None),
         Operation::Acquire { semaphore, .. } => (semaphore::acquire(semaphore, state), None),
         Operation::Post { semaphore, count, fails } => semaphore::post(semaphore, count, fails, state),
         Operation::OnceBegin { once, force } => (once::begin(once, thread, force, state), None),
@@ -331,7 +332,7 @@ pub(crate) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
             done
         }
         Operation::Load { .. } | Operation::Store { .. } | Operation::Update { .. } => done,
-        Operation::CompareExchange { cell, expected, .. } => (truth(cell::holds(cell, expected, state)), None),
+        Operation::CompareExchange { cell, expected, .. } => (truth(atomic::holds(cell, expected, state)), None),
         Operation::Choose { .. } => (Outcome(u64::from(choice)), None),
         Operation::Initialise { object, word, param } => {
             state.initialise(object, word, param);

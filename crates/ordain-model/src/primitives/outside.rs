@@ -3,7 +3,7 @@
 //! Word of a descriptor or of signals: bits that the front end sets after each operation on it. Word of a cancellation: whether the
 //! thread is to end, and whether it heeds that. Word of a name: the number of the file that it leads to.
 
-use super::{queue, served};
+use super::{condvar, served};
 use crate::footprint::{Access, Footprint};
 use crate::names::{ObjectId, ThreadId};
 use crate::operation::{Operation, Outcome, Wait};
@@ -130,7 +130,7 @@ pub(super) fn looks(op: &Operation, thread: ThreadId, view: &impl View) -> bool 
 /// Whether the thread may end although it was woken: then there is one outcome more.
 pub(super) fn may_end_woken(op: &Operation, thread: ThreadId, view: &impl View) -> bool {
     matches!(op, Operation::Woken { wait: Wait::Interruptible | Wait::Timed, .. })
-        && queue::notified(thread, view)
+        && condvar::notified(thread, view)
         && is_cancelled(thread, view)
 }
 
@@ -152,13 +152,13 @@ pub(super) fn break_off(op: &Operation, thread: ThreadId, choice: u32, state: &m
     if !looks(op, thread, state) {
         return None;
     }
-    let woken = queue::notified(thread, state);
+    let woken = condvar::notified(thread, state);
     let may_end = !matches!(op, Operation::Woken { .. }) || !woken || choice > 0;
     if !may_end || !take_cancel(thread, state) {
         return None;
     }
     Some(match *op {
-        Operation::Woken { queue, .. } => queue::leave(queue, thread, state),
+        Operation::Woken { queue, .. } => condvar::leave(queue, thread, state),
         _ => Outcome::CANCELLED,
     })
 }

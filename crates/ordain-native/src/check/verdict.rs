@@ -1,6 +1,6 @@
 //! What a check of a program comes to: everything that weakens its verdict, in words.
 
-use super::{ASSUMPTION, LEVEL, Report};
+use super::{LEVEL, Report};
 use crate::program::Program;
 use crate::target::ModeChange;
 use ordain_check::Outcome;
@@ -11,7 +11,7 @@ use ordain_wire::{Mode, Unmodelled};
 
 /// Says what a campaign came to.
 pub(super) fn report(mut outcome: Outcome<Program>) -> Report {
-    let meaning = outcome.meaning(LEVEL, ASSUMPTION);
+    let meaning = outcome.meaning(LEVEL);
     let notes = notes(&mut outcome);
     let strategy = outcome.strategy_name();
     let sight = outcome.sight();

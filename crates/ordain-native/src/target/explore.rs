@@ -3,8 +3,8 @@
 use super::{Attempt, Failure, Native};
 use crate::process::{Waited, describe};
 use ordain_check::{Allowance, Job as Search, Recognition, Turn};
+use ordain_explore::branch_point;
 use ordain_explore::classes::Classes;
-use ordain_explore::crossing;
 use ordain_explore::estimate::Estimate;
 use ordain_explore::frontier::Order;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
@@ -201,7 +201,7 @@ impl Native {
                 _ => None,
             },
             departure: if control.telling.load(Relaxed) == 2 { Some(self.shared.departure()?) } else { None },
-            crossings: crossing::decode(&self.shared.read_pairs()).unwrap_or_default(),
+            branch_points: branch_point::decode(&self.shared.read_pairs()).unwrap_or_default(),
             estimate: (control.estimated.load(Relaxed) != 0)
                 .then(|| {
                     let [ln, low, high] = [0, 1, 2].map(|i| f64::from_bits(control.estimate[i].load(Relaxed)));

@@ -2,8 +2,8 @@
 #![allow(dead_code, unreachable_pub)] // Each test file uses a part of it.
 
 use ordain_report::{
-    Branch, Estimate, Excerpt, Frame, Hold, Kind, Object, Place, Race, RaceAccess, Run, Sample, Shrunk, Sight, Size,
-    Step, Story, Switch, Thread, Verdict, Waiter, Waiting, Workers,
+    Branch, Estimate, Excerpt, Frame, Hold, Kind, Level, Object, Place, Race, RaceAccess, Run, Sample, Shrunk, Sight,
+    Size, Step, Story, Switch, Thread, Verdict, Waiter, Waiting, Workers,
 };
 
 /// Where the sources of the fixtures are.
@@ -42,7 +42,7 @@ pub fn bare(kind: Kind, headline: &str) -> Story {
         headline: headline.to_owned(),
         details: Vec::new(),
         program: "./transfer 2".to_owned(),
-        level: "sync".to_owned(),
+        level: Level::Sync,
         threads: Vec::new(),
         objects: Vec::new(),
         steps: Vec::new(),
@@ -184,7 +184,7 @@ pub fn race() -> Story {
     ];
     Story {
         program: "counter::two_writers".to_owned(),
-        level: "ordain types, sequential consistency".to_owned(),
+        level: Level::Types,
         threads: vec![
             Thread {
                 name: "main".to_owned(),
@@ -259,7 +259,7 @@ pub fn verified() -> Run {
         meaning: "verified at level sync: holds if threads share memory only under the calls that Ordain sees"
             .to_owned(),
         notes: vec!["standard input was empty".to_owned()],
-        level: "sync".to_owned(),
+        level: Level::Sync,
         mode: Some("snapshot".to_owned()),
         strategy: "optimal".to_owned(),
         executions: 120,

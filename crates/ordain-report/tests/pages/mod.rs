@@ -1,8 +1,8 @@
 //! Runs and stories that the tests of reports show.
 
 use ordain_report::{
-    Branch, Estimate, Frame, Hold, Kind, Object, Place, Race, RaceAccess, Run, Sample, Shrunk, Size, Step, Story,
-    Switch, Thread, Verdict, Waiter, Waiting, Workers,
+    Branch, Estimate, Frame, Hold, Kind, Level, Object, Place, Race, RaceAccess, Run, Sample, Shrunk, Size, Step,
+    Story, Switch, Thread, Verdict, Waiter, Waiting, Workers,
 };
 
 /// What someone who wants to break a report would call a thread.
@@ -53,7 +53,7 @@ fn empty(kind: Kind, headline: &str) -> Story {
         headline: headline.to_owned(),
         details: Vec::new(),
         program: "./bank --accounts 2".to_owned(),
-        level: "sync".to_owned(),
+        level: Level::Sync,
         threads: Vec::new(),
         objects: Vec::new(),
         steps: Vec::new(),
@@ -245,7 +245,7 @@ pub(crate) fn output_difference() -> Story {
 /// Whatever can be text is an attack, and whatever can be a reference points nowhere.
 pub(crate) fn hostile() -> Story {
     let mut story = deadlock();
-    for text in [&mut story.headline, &mut story.program, &mut story.level] {
+    for text in [&mut story.headline, &mut story.program] {
         *text = HOSTILE.to_owned();
     }
     story.details = vec![HOSTILE.to_owned()];
@@ -361,7 +361,7 @@ pub(crate) fn run(findings: Vec<Story>) -> Run {
             "NOT DETERMINISTIC outside of its threads: the program asks for the time of day.".to_owned(),
             "At level sync, data races and hand-made synchronisation are not seen.".to_owned(),
         ],
-        level: "sync".to_owned(),
+        level: Level::Sync,
         mode: Some("snapshot".to_owned()),
         strategy: "optimal".to_owned(),
         executions: 48_211,

@@ -3,7 +3,7 @@
 use crate::rt::Executor;
 use ordain_explore::Target;
 use ordain_model::describe;
-use ordain_model::{Schedule, Step};
+use ordain_model::{Level, Schedule, Step};
 use ordain_report::{Story, fingerprint};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ pub(super) fn schedule(executor: &Executor, check: &str, story: &Story, steps: u
     let mut put = |key: &str, value: String| schedule.header.push((key.to_owned(), value));
     put("program", check.to_owned());
     put("found", format!("{}: {}", story.kind.title(), story.headline));
-    put("level", super::LEVEL.to_owned());
+    put("level", Level::Types.name().to_owned());
     put("ordain", env!("CARGO_PKG_VERSION").to_owned());
     if let Some(fingerprint) = binary_fingerprint() {
         put("binary", format!("{fingerprint:032x}"));

@@ -1,5 +1,7 @@
 //! Runs executions: the coroutines, their stacks, and the switching between them.
 
+pub(super) mod tear_down;
+
 use super::{Sight, panics, strangers, watchdog};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -17,6 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
+use tear_down::TearDown;
 
 std::thread_local! {
     /// Whether an execution runs on this OS thread and is not being torn down.
@@ -33,15 +36,6 @@ std::thread_local! {
 static NEXT_EXECUTION: AtomicU64 = AtomicU64::new(1);
 
 type Thread = Coroutine<(), (), (), DefaultStack>;
-
-/// How much a thread may still do once it is being ended. A destructor may drop many values, but none that it waits for comes.
-const STRENGTH: u64 = 1 << 20;
-/// What giving others a chance costs, and what being ended again.
-pub(super) const IDLE: u64 = STRENGTH >> 10;
-const CAUGHT: u64 = STRENGTH >> 7;
-
-/// Ends a thread in a tear-down: thrown where it was suspended.
-struct TearDown;
 
 /// A panic of a thread.
 #[derive(Clone, Debug)]
@@ -438,82 +432,6 @@ pub(super) fn spawn(
     child
 }
 
-/// Ends a thread of an execution that is over, if its program has caught what should have ended it.
-#[cold]
-pub(super) fn end_again() {
-    tire(1);
-    if ENDING.get() && !std::thread::panicking() {
-        tire(CAUGHT);
-        resume_unwind(Box::new(TearDown));
-    }
-}
-
-/// In a tear-down, counts what the running thread does. One that does not end, such as a destructor that spins or a loop that catches
-/// whatever ends it, waits until others have ended, and is left for ever if that does not help.
-#[cold]
-pub(super) fn tire(cost: u64) {
-    let tired = is_running()
-        && with(|rt| {
-            let current = rt.current;
-            let tearing_down = rt.tearing_down;
-            let Some(slot) = rt.slots.get_mut(current.index()).filter(|_| tearing_down) else { return false };
-            slot.spent += cost;
-            slot.spent >= STRENGTH
-        });
-    if !tired {
-        return;
-    }
-    if !ENDING.get() {
-        // What the program has left behind is dropped on no stack of its own, so it can only be unwound.
-        if !std::thread::panicking() {
-            resume_unwind(Box::new(TearDown));
-        }
-    } else if wait_for_others() {
-        with(|rt| {
-            let current = rt.current;
-            rt.slot(current).spent = 0;
-        });
-    } else {
-        abandon();
-    }
-}
-
-/// In a tear-down, waits until another thread has given something back; false if none will.
-pub(super) fn wait_for_others() -> bool {
-    let yielder = with(|rt| {
-        let current = rt.current;
-        let slot = rt.slot(current);
-        let may = ENDING.get() && !slot.borrows && !slot.abandoned;
-        slot.waits = may;
-        may.then_some(slot.yielder).flatten()
-    });
-    let Some(yielder) = yielder else { return false };
-    // SAFETY: the yielder lives on the stack of the running coroutine.
-    unsafe { yielder.as_ref() }.suspend(());
-    with(|rt| {
-        let current = rt.current;
-        std::mem::take(&mut rt.slot(current).waits)
-    })
-}
-
-/// Leaves the running thread for ever.
-pub(super) fn abandon() -> ! {
-    if std::thread::panicking() {
-        MISCOUNTED.set(true);
-    }
-    let Some(yielder) = with(|rt| {
-        let current = rt.current;
-        rt.slot(current).abandoned = true;
-        rt.slot(current).yielder
-    }) else {
-        not_running()
-    };
-    loop {
-        // SAFETY: the yielder lives on the stack of the running coroutine.
-        unsafe { yielder.as_ref() }.suspend(());
-    }
-}
-
 /// Runs a closure under plans: the target of the library.
 pub(crate) struct Executor {
     runtime: Box<Runtime>,
@@ -618,70 +536,6 @@ impl Executor {
     pub(crate) fn given_name(&self, thread: ThreadId) -> Option<&str> {
         self.runtime.slots.get(thread.index()).and_then(|s| s.name.as_deref())
     }
-
-    /// Ends what is left of the threads, newest first, because a thread may have lent its stack to its children.
-    fn tear_down() {
-        ACTIVE.set(false);
-        let count = with(|rt| {
-            rt.tearing_down = true;
-            // Threads that ended have given their stacks back and dropped their values.
-            if rt.left > 0 { rt.slots.len() } else { 0 }
-        });
-        let mut waiting = Vec::new();
-        for thread in (0..count).rev().map(|i| ThreadId(i as u32)) {
-            Self::end_thread(thread);
-            if with(|rt| rt.coroutine(thread).is_some()) {
-                waiting.push(thread);
-            }
-        }
-        // Destructors that wait for what others held, as long as that lets one of them go on.
-        let mut before = usize::MAX;
-        while waiting.len() < before {
-            before = waiting.len();
-            waiting.retain(|thread| {
-                Self::end_thread(*thread);
-                with(|rt| rt.coroutine(*thread).is_some())
-            });
-        }
-        for thread in waiting {
-            // It waits for ever, and is told so.
-            with(|rt| rt.slot(thread).waits = false);
-            Self::end_thread(thread);
-        }
-        let hooks = with(|rt| std::mem::take(&mut rt.end_hooks));
-        for hook in hooks {
-            let _ = catch_unwind(AssertUnwindSafe(hook));
-        }
-    }
-
-    /// Unwinds a thread, until it is done or waits for another one.
-    fn end_thread(thread: ThreadId) {
-        while let Some(mut coroutine) = with(|rt| rt.coroutine(thread)) {
-            ENDING.set(true);
-            resume(thread);
-            ENDING.set(false);
-            let (left, waits) = with(|rt| {
-                let slot = &rt.slots[thread.index()];
-                (slot.abandoned && slot.coroutine.is_some(), slot.waits && slot.coroutine.is_some())
-            });
-            if waits {
-                return;
-            }
-            if left {
-                // SAFETY: what is on the stack is leaked, not dropped: its destructor would wait for ever. Nobody uses
-                // the stack: threads that could borrow from it are newer and gone.
-                unsafe { coroutine.as_mut().force_reset() };
-                with(|rt| rt.retire(thread));
-            }
-        }
-        let locals = with(|rt| {
-            rt.current = thread;
-            let slot = rt.slot(thread);
-            slot.spent = 0;
-            std::mem::take(&mut slot.locals)
-        });
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(locals)));
-    }
 }
 
 impl Drop for Executor {
@@ -716,7 +570,7 @@ impl Target for Executor {
         while let Some(thread) = with(|rt| rt.next.take()) {
             resume(thread);
         }
-        Self::tear_down();
+        tear_down::end_all();
         with(|rt| {
             rt.forget_the_rest();
             if strangers::were_there(rt.number) {

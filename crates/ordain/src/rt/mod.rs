@@ -22,7 +22,7 @@ pub(crate) use object::Object;
 pub(crate) use panics::install_hook;
 pub(crate) use sight::Sight;
 
-use executor::{ACTIVE, with};
+use executor::{ACTIVE, tear_down, with};
 
 /// Whether the caller runs inside an execution of a check (and not in its tear-down).
 /// When false, every face behaves as std's type.
@@ -30,7 +30,7 @@ use executor::{ACTIVE, with};
 pub(crate) fn active() -> bool {
     let active = ACTIVE.get();
     if !active {
-        executor::end_again();
+        tear_down::end_again();
     }
     active
 }
@@ -237,15 +237,15 @@ pub(crate) fn at_execution_end(hook: Box<dyn FnOnce()>) {
 
 /// In a tear-down, waits until another thread has given something back; false if none will.
 pub(crate) fn wait_for_others() -> bool {
-    executor::wait_for_others()
+    tear_down::wait_for_others()
 }
 
 /// In a tear-down, takes note that a destructor gives others a chance: none of them is going to do anything but end.
 pub(crate) fn idle_in_tear_down() {
-    executor::tire(executor::IDLE);
+    tear_down::tire(tear_down::IDLE);
 }
 
 /// Leaves the running thread for ever: in a tear-down it would wait for something that cannot happen any more.
 pub(crate) fn abandon() -> ! {
-    executor::abandon()
+    tear_down::abandon()
 }

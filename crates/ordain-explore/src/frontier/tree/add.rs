@@ -3,6 +3,7 @@
 use super::{Frontier, Rule, Status};
 use crate::frontier::Item;
 use crate::wakeup::{Items, Left};
+use alloc::vec::Vec;
 use ordain_model::{Access, Footprint, Operation, Transition};
 
 impl Items for &[Item] {
@@ -82,10 +83,9 @@ impl Frontier {
 }
 
 /// What workers on threads of the same process ask.
-#[cfg(feature = "std")]
 impl Frontier {
     /// The ways that are taken to a root of a lease, from the first state on; false if nobody has the lease.
-    pub(in crate::frontier) fn ways(&self, lease: u64, root: u32, out: &mut alloc::vec::Vec<u32>) -> bool {
+    pub(in crate::frontier) fn ways(&self, lease: u64, root: u32, out: &mut Vec<u32>) -> bool {
         out.clear();
         let Some(leaf) = self.leases.get(&lease).and_then(|leaves| leaves.get(root as usize)) else { return false };
         let mut at = *leaf;

@@ -1,23 +1,20 @@
-//! Exploration traces as files.
+//! The exploration trace of a search, as a file that is written while it runs.
 
-use super::Path;
-use super::trace::{Event, Recorder};
-use crate::plan::Plan;
-use crate::search::{Coverage, Stop, Strategy};
-use alloc::boxed::Box;
-use alloc::rc::Rc;
-use alloc::vec::Vec;
-use core::cell::RefCell;
+use ordain_explore::estimate::Path;
+use ordain_explore::estimate::trace::{Event, Recorder};
+use ordain_explore::{Coverage, Plan, Stop, Strategy};
 use ordain_model::{Execution, Transition};
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Seek as _, Write};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// How long a reader of the trace, if it is a pipe, may take nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A file that the trace of a search is written to while it runs.
-pub struct TraceFile(Rc<RefCell<Writer>>);
+pub(crate) struct TraceFile(Rc<RefCell<Writer>>);
 
 /// A file whose reader, if it has one, is waited for, but not for ever.
 struct Patient(File);
@@ -56,12 +53,12 @@ impl Writer {
 
 impl TraceFile {
     /// To a file that is open, and empty.
-    pub fn to(file: File) -> Self {
+    pub(crate) fn to(file: File) -> Self {
         Self(Rc::new(RefCell::new(Writer { file: BufWriter::new(Patient(file)), error: None })))
     }
 
     /// The same strategy, whose search is written to the file.
-    pub fn trace(&self, strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
+    pub(crate) fn trace(&self, strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
         let writer = self.0.clone();
         Box::new(Traced { strategy, recorder: Recorder::default(), writer, last: Instant::now() })
     }
@@ -70,7 +67,7 @@ impl TraceFile {
     ///
     /// # Errors
     /// If this, or something before, could not be written.
-    pub fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
         let mut writer = self.0.borrow_mut();
         writer.attempt(|file| file.flush());
         writer.error.take().map_or(Ok(()), Err)
@@ -92,7 +89,7 @@ impl Strategy for Traced {
 
     fn learn(&mut self, execution: &Execution) {
         self.strategy.learn(execution);
-        let time = core::mem::replace(&mut self.last, Instant::now()).elapsed().as_secs_f64();
+        let time = std::mem::replace(&mut self.last, Instant::now()).elapsed().as_secs_f64();
         let mut writer = self.writer.borrow_mut();
         self.recorder.record(execution, &*self.strategy, time, &mut |event: Event| {
             writer.attempt(|file| writeln!(file, "{event}"));

@@ -1,9 +1,9 @@
-//! Wait queues: condition variables, futexes, and the waiting at barriers.
+//! Condition variables, and the wait queues that futexes and barriers have as well.
 //!
 //! Word of a queue: the list of its waiters. A thread joins a queue in one step and waits for the change of its own *place*
 //! in another, so that a woken thread depends on the notification that woke it and on no other.
 
-use super::{lock, truth};
+use super::{mutex, truth};
 use crate::finding::Misuse;
 use crate::footprint::{Access, Footprint};
 use crate::names::{ObjectId, ThreadId};
@@ -60,11 +60,6 @@ fn moved(queue: ObjectId, woken: &[ThreadId], count: u32, view: &impl View) -> S
     waiters.iter().copied().filter(|t| !woken.contains(t)).take(count as usize).collect()
 }
 
-/// Whether the next arrival completes the barrier.
-fn completes(barrier: ObjectId, view: &impl View) -> bool {
-    view.fixed().waiters(view.word(barrier)).len() as u64 + 1 >= view.fixed().param(barrier)
-}
-
 /// The queue that a thread waits in, which a requeue may have changed.
 fn current_queue(thread: ThreadId, announced: ObjectId, view: &impl View) -> ObjectId {
     match view.word(view.fixed().place(thread)) {
@@ -105,14 +100,6 @@ pub(super) fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &im
             }
             out.extend(woken.into_iter().chain(others).map(place));
         }
-        Operation::Arrive { barrier } => {
-            out.push(Access::write(barrier));
-            if completes(barrier, view) {
-                out.extend(view.fixed().waiters(view.word(barrier)).iter().copied().map(place));
-            } else {
-                out.push(place(thread));
-            }
-        }
         _ => {}
     }
 }
@@ -120,10 +107,10 @@ pub(super) fn footprint(op: &Operation, thread: ThreadId, choice: u32, view: &im
 pub(super) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut State) -> (Outcome, Option<Misuse>) {
     match *op {
         Operation::QueueWait { queue, lock } => {
-            let misuse = (!lock::owned(lock, thread, state)).then_some(Misuse::WaitWithoutLock);
+            let misuse = (!mutex::owned(lock, thread, state)).then_some(Misuse::WaitWithoutLock);
             if misuse.is_none() {
                 // Only once: a recursive mutex that was taken twice stays taken.
-                lock::unlock(lock, thread, state);
+                mutex::unlock(lock, thread, state);
             }
             state.enqueue(queue, thread);
             (Outcome::DONE, misuse)
@@ -163,17 +150,6 @@ pub(super) fn apply(op: &Operation, thread: ThreadId, choice: u32, state: &mut S
             }
             (Outcome((woken.len() + others.len()) as u64), None)
         }
-        Operation::Arrive { barrier } => {
-            if completes(barrier, state) {
-                let waiters: SmallVec<[ThreadId; 4]> =
-                    state.fixed.waiters(state.word(barrier)).iter().copied().collect();
-                wake(barrier, &waiters, state);
-                (Outcome::SERIAL, None)
-            } else {
-                state.enqueue(barrier, thread);
-                (Outcome::DONE, None)
-            }
-        }
         _ => (Outcome::DONE, None),
     }
 }
@@ -190,7 +166,8 @@ pub(super) fn leave(queue: ObjectId, thread: ThreadId, state: &mut State) -> Out
     if word == NOTIFIED { Outcome::CANCELLED_WOKEN } else { Outcome::CANCELLED }
 }
 
-fn wake(queue: ObjectId, woken: &[ThreadId], state: &mut State) {
+/// Wakes these waiters.
+pub(super) fn wake(queue: ObjectId, woken: &[ThreadId], state: &mut State) {
     if woken.is_empty() {
         return;
     }

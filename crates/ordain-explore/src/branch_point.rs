@@ -6,7 +6,7 @@ use ordain_model::{ThreadId, Transition};
 
 /// A state on the path of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Crossing {
+pub struct BranchPoint {
     /// The way that the search has taken, or takes next.
     pub taken: Transition,
     /// Ways that are explored: they were taken before, here or where it comes to the same.
@@ -19,14 +19,14 @@ pub struct Crossing {
 const MOST: usize = 2000;
 
 /// The states on the path of a search that is not finished.
-pub fn crossings(strategy: &dyn Strategy) -> Vec<Crossing> {
+pub fn branch_points(strategy: &dyn Strategy) -> Vec<BranchPoint> {
     let Some(path) = strategy.path() else { return Vec::new() };
     let depths = path.sleep.len().min(path.prefix.len()).min(MOST);
     let states = (0..depths).map(|depth| {
         let explored = path.sleep[depth].iter().map(|s| s.transition).collect();
         let mut left = Vec::new();
         strategy.scheduled(depth, &mut left);
-        Crossing { taken: path.prefix[depth].transition, explored, left }
+        BranchPoint { taken: path.prefix[depth].transition, explored, left }
     });
     states.collect()
 }
@@ -35,29 +35,29 @@ fn pair(transition: &Transition) -> [u32; 2] {
     [transition.thread.0, transition.choice]
 }
 
-/// Crossings as numbers, to be sent elsewhere.
-pub fn encode(crossings: &[Crossing]) -> Vec<[u32; 2]> {
+/// Branch points as numbers, to be sent elsewhere.
+pub fn encode(branch_points: &[BranchPoint]) -> Vec<[u32; 2]> {
     let mut pairs = Vec::new();
-    for crossing in crossings {
-        pairs.push([crossing.explored.len() as u32, crossing.left.len() as u32]);
-        pairs.push(pair(&crossing.taken));
-        pairs.extend(crossing.explored.iter().chain(&crossing.left).map(pair));
+    for branch_point in branch_points {
+        pairs.push([branch_point.explored.len() as u32, branch_point.left.len() as u32]);
+        pairs.push(pair(&branch_point.taken));
+        pairs.extend(branch_point.explored.iter().chain(&branch_point.left).map(pair));
     }
     pairs
 }
 
 /// Reads what [`encode`] made; `None` if it is something else.
-pub fn decode(pairs: &[[u32; 2]]) -> Option<Vec<Crossing>> {
+pub fn decode(pairs: &[[u32; 2]]) -> Option<Vec<BranchPoint>> {
     let transition = |[thread, choice]: &[u32; 2]| Transition { thread: ThreadId(*thread), choice: *choice };
-    let mut crossings = Vec::new();
+    let mut branch_points = Vec::new();
     let mut rest = pairs;
     while let [[explored, left], taken, others @ ..] = rest {
         let (explored, left) = (*explored as usize, *left as usize);
         let (here, behind) = others.split_at_checked(explored.checked_add(left)?)?;
         let (explored, left) = here.split_at(explored);
         let list = |pairs: &[[u32; 2]]| pairs.iter().map(transition).collect();
-        crossings.push(Crossing { taken: transition(taken), explored: list(explored), left: list(left) });
+        branch_points.push(BranchPoint { taken: transition(taken), explored: list(explored), left: list(left) });
         rest = behind;
     }
-    rest.is_empty().then_some(crossings)
+    rest.is_empty().then_some(branch_points)
 }

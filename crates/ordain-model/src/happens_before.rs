@@ -1,12 +1,22 @@
-//! The happens-before relation of an execution, kept up to date from one execution to the next.
+//! Happens-before: which steps of an execution are ordered, whichever execution of its class is looked at.
 //!
-//! Consecutive executions of a depth-first search share a prefix, so only the events behind it are looked at. `i` happens
-//! before `j` if the clock of `j` is beyond `i` for the thread of `i`. Going through the possible predecessors of an event
-//! from the latest to the earliest leaves exactly its *races*: the events that happen immediately before it.
+//! Two relations have that name. [`HappensBefore`] orders *steps*: those of one thread, those that are dependent by their footprints, and
+//! what follows from both. Its linearisations are the executions of the class (Mazurkiewicz trace), so reversing one of its
+//! [races](HappensBefore::races) leads to another class. [`Synchronisation`] is what the program may rely on by the memory orderings that
+//! it asks for. It is contained in the first one: a relaxed load comes after the store that it sees, but learns nothing from it.
+//!
+//! Both are kept as vector clocks (Mattern, "Virtual time and global states of distributed systems"): step `i` happens before step `j` if
+//! the clock of `j` is beyond `i` for the thread of `i`.
 
+mod synchronisation;
+
+pub use synchronisation::Synchronisation;
+
+use crate::clock::Clocks;
+use crate::execution::Execution;
+use crate::footprint::{Access, Footprint};
+use crate::names::ObjectId;
 use alloc::vec::Vec;
-use ordain_model::clock::Clocks;
-use ordain_model::{Access, Execution, Footprint, ObjectId};
 
 const NONE: u32 = u32::MAX;
 
@@ -19,27 +29,30 @@ struct Link {
     previous: u32,
     /// The write before it.
     previous_write: u32,
-    /// The access behind it.
+    /// The access after it.
     next: u32,
 }
 
-/// Happens-before, races, and the accesses of each object of one execution.
+/// Happens-before of the steps of one execution, its races, and the accesses to each object.
+///
+/// Consecutive executions of a depth-first search share a prefix, so [`Self::update`] only looks at the steps behind it. Going through the
+/// possible predecessors of a step from the latest to the earliest leaves exactly its races.
 #[derive(Default)]
-pub(crate) struct Trace {
+pub struct HappensBefore {
     clocks: Clocks,
-    /// The event of the same thread before each event, or that spawned the thread.
+    /// The step of the same thread before each step, or that spawned the thread.
     parents: Vec<u32>,
-    /// Threads of the events.
+    /// Threads of the steps.
     threads: Vec<u32>,
-    /// The events of each thread, in order.
+    /// The steps of each thread, in order.
     own: Vec<Vec<u32>>,
     links: Vec<Link>,
-    /// The first link of each event.
+    /// The first link of each step.
     first_links: Vec<u32>,
     /// The last access, and the last write, of each object.
     heads: Vec<(u32, u32)>,
     accesses: Vec<Access>,
-    /// The races of each event, in one list.
+    /// The races of each step, in one list.
     races: Vec<u32>,
     race_ends: Vec<u32>,
     /// Steps that depend on everything.
@@ -47,9 +60,9 @@ pub(crate) struct Trace {
     candidates: Vec<u32>,
 }
 
-impl Trace {
+impl HappensBefore {
     /// Takes in `execution`, of which the first `kept` steps are those of the last one.
-    pub(crate) fn update(&mut self, execution: &Execution, kept: usize) {
+    pub fn update(&mut self, execution: &Execution, kept: usize) {
         let width = execution.spawned_by.len();
         let kept = if width > self.clocks.width() {
             self.own.resize_with(width, Vec::new);
@@ -70,16 +83,16 @@ impl Trace {
         }
     }
 
-    /// Makes room for more events, and for this many accesses in all. Searches are often so short that lists that grow by and by would
+    /// Makes room for more steps, and for this many accesses in all. Searches are often so short that lists that grow by and by would
     /// take a good part of their time.
-    fn reserve(&mut self, events: usize, accesses: usize) {
+    fn reserve(&mut self, steps: usize, accesses: usize) {
         let more = accesses.saturating_sub(self.links.len());
         self.links.reserve(more);
         self.accesses.reserve(more);
-        self.threads.reserve(events);
-        self.first_links.reserve(events);
-        self.parents.reserve(events);
-        self.race_ends.reserve(events);
+        self.threads.reserve(steps);
+        self.first_links.reserve(steps);
+        self.parents.reserve(steps);
+        self.race_ends.reserve(steps);
     }
 
     fn truncate(&mut self, kept: usize) {
@@ -173,35 +186,42 @@ impl Trace {
         self.own[thread].push(step as u32);
     }
 
-    /// What an event touched.
-    pub(crate) fn footprint(&self, event: usize) -> Footprint {
-        let everything = self.everything.binary_search(&(event as u32)).is_ok();
-        let first = self.first_links[event] as usize;
-        let until = self.first_links.get(event + 1).map_or(self.links.len(), |next| *next as usize);
+    /// What a step touched.
+    pub fn footprint(&self, step: usize) -> Footprint {
+        let everything = self.everything.binary_search(&(step as u32)).is_ok();
+        let first = self.first_links[step] as usize;
+        let until = self.first_links.get(step + 1).map_or(self.links.len(), |next| *next as usize);
         let accesses = self.accesses[first..until].iter().copied();
         everything.then_some(Access::EVERYTHING).into_iter().chain(accesses).collect()
     }
 
-    /// Number of events.
-    pub(crate) fn len(&self) -> usize {
+    /// Number of steps.
+    #[inline]
+    pub fn len(&self) -> usize {
         self.threads.len()
     }
 
-    /// The thread of an event.
+    /// Whether there is no step.
     #[inline]
-    pub(crate) fn thread(&self, event: usize) -> usize {
-        self.threads[event] as usize
+    pub fn is_empty(&self) -> bool {
+        self.threads.is_empty()
     }
 
-    /// Whether event `i` is `j` or happens before it.
+    /// The thread of a step.
     #[inline]
-    pub(crate) fn happens_before(&self, i: usize, j: usize) -> bool {
+    pub fn thread(&self, step: usize) -> usize {
+        self.threads[step] as usize
+    }
+
+    /// Whether step `i` is `j` or happens before it.
+    #[inline]
+    pub fn happens_before(&self, i: usize, j: usize) -> bool {
         self.clocks.at(j, self.threads[i] as usize) > i as u32
     }
 
-    /// Adds the events between `first` and `end` that do not happen after `first`, in order. Those of each thread come before those that
+    /// Lists the steps between `first` and `end` that do not happen after `first`, in order. Those of each thread come before those that
     /// do, so nothing else is looked at.
-    pub(crate) fn unaffected(&self, first: usize, end: usize, out: &mut Vec<u32>) {
+    pub fn unaffected(&self, first: usize, end: usize, out: &mut Vec<u32>) {
         out.clear();
         let mut sources = 0;
         for own in &self.own {
@@ -218,67 +238,73 @@ impl Trace {
         }
     }
 
-    /// What the clock of an event says of a thread.
+    /// What the clock of a step says of a thread: the number behind the last of its steps that is `step` or happens before it, or zero.
     #[inline]
-    pub(crate) fn clock(&self, event: usize, thread: usize) -> u32 {
-        self.clocks.at(event, thread)
+    pub fn clock(&self, step: usize, thread: usize) -> u32 {
+        self.clocks.at(step, thread)
     }
 
     /// Number of threads that clocks know.
-    pub(crate) fn width(&self) -> usize {
+    #[inline]
+    pub fn width(&self) -> usize {
         self.clocks.width()
     }
 
-    /// The event of the same thread before `event`, or that spawned the thread.
+    /// The step of the same thread before `step`, or that spawned the thread.
     #[inline]
-    pub(crate) fn parent(&self, event: usize) -> Option<usize> {
-        let parent = self.parents[event];
+    pub fn parent(&self, step: usize) -> Option<usize> {
+        let parent = self.parents[step];
         (parent != NONE).then_some(parent as usize)
     }
 
-    /// The last event of a thread, or the one that spawned it.
-    pub(crate) fn last_of(&self, thread: usize, execution: &Execution) -> Option<usize> {
+    /// The last step of a thread, or the one that spawned it.
+    pub fn last_of(&self, thread: usize, execution: &Execution) -> Option<usize> {
         let last = self.own[thread].last().copied().unwrap_or(execution.spawned_by[thread]);
         (last != NONE).then_some(last as usize)
     }
 
-    /// The events of other threads that happen immediately before `event`, latest first.
+    /// The steps of other threads that happen immediately before `step`, with nothing in between, latest first.
     #[inline]
-    pub(crate) fn races(&self, event: usize) -> &[u32] {
-        let start = if event == 0 { 0 } else { self.race_ends[event - 1] };
-        &self.races[start as usize..self.race_ends[event] as usize]
+    pub fn races(&self, step: usize) -> &[u32] {
+        let start = if step == 0 { 0 } else { self.race_ends[step - 1] };
+        &self.races[start as usize..self.race_ends[step] as usize]
     }
 
-    /// The accesses of an object, latest first.
-    pub(crate) fn accesses(&self, object: ObjectId) -> impl Iterator<Item = ObjectAccess> + '_ {
+    /// The accesses to an object, latest first.
+    #[inline]
+    pub fn accesses(&self, object: ObjectId) -> impl Iterator<Item = ObjectAccess> + '_ {
         self.accesses_from(self.heads.get(object.index()).map_or(NONE, |h| h.0))
     }
 
-    /// The number of an event's access to an object.
-    fn link(&self, event: usize, object: ObjectId) -> Option<usize> {
-        let first = self.first_links[event] as usize;
-        let mut own = (first..self.links.len()).take_while(|&l| self.links[l].step as usize == event);
+    /// The number of a step's access to an object.
+    #[inline]
+    fn link(&self, step: usize, object: ObjectId) -> Option<usize> {
+        let first = self.first_links[step] as usize;
+        let mut own = (first..self.links.len()).take_while(|&l| self.links[l].step as usize == step);
         own.find(|&l| self.accesses[l].object() == object)
     }
 
-    /// The access of an event to an object, and the next event that touches it.
-    pub(crate) fn access(&self, event: usize, object: ObjectId) -> Option<(ObjectAccess, Option<usize>)> {
-        let link = self.link(event, object)?;
+    /// The access of a step to an object, and the next step that touches it.
+    #[inline]
+    pub fn access(&self, step: usize, object: ObjectId) -> Option<(ObjectAccess, Option<usize>)> {
+        let link = self.link(step, object)?;
         let next = self.links[link].next;
         let next = (next != NONE).then(|| self.links[next as usize].step as usize);
-        Some((ObjectAccess { step: event, write: self.accesses[link].is_write() }, next))
+        Some((ObjectAccess { step, write: self.accesses[link].is_write() }, next))
     }
 
-    /// The accesses of an object before those of `event`, latest first.
-    pub(crate) fn accesses_before(&self, object: ObjectId, event: usize) -> impl Iterator<Item = ObjectAccess> + '_ {
-        // An event that touches the object itself has a link to what was before; no need to walk there from the end.
-        let start = match self.link(event, object) {
+    /// The accesses to an object before those of `step`, latest first.
+    #[inline]
+    pub fn accesses_before(&self, object: ObjectId, step: usize) -> impl Iterator<Item = ObjectAccess> + '_ {
+        // A step that touches the object itself has a link to what was before; no need to walk there from the end.
+        let start = match self.link(step, object) {
             Some(link) => self.links[link].previous,
             None => self.heads.get(object.index()).map_or(NONE, |h| h.0),
         };
-        self.accesses_from(start).skip_while(move |a| a.step >= event)
+        self.accesses_from(start).skip_while(move |a| a.step >= step)
     }
 
+    #[inline]
     fn accesses_from(&self, start: u32) -> impl Iterator<Item = ObjectAccess> + '_ {
         let mut at = start;
         core::iter::from_fn(move || {
@@ -295,75 +321,82 @@ impl Trace {
 
 /// One access to an object.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ObjectAccess {
+pub struct ObjectAccess {
     /// The step that made it.
-    pub(crate) step: usize,
+    pub step: usize,
     /// Whether it writes.
-    pub(crate) write: bool,
+    pub write: bool,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Plan, Target};
-    use crate::search::Strategy;
-    use crate::strategy::Random;
+    use crate::execution::{Site, Transition};
+    use crate::footprint::dependent;
+    use crate::names::{ObjectKind, ThreadId};
+    use crate::operation::{MemoryOrder, Operation};
+    use crate::{Arbiter, Options};
     use alloc::vec;
-    use ordain_model::{Arbiter, MemoryOrder, Names, ObjectKind, Operation, Options, Site, ThreadId, dependent};
-
-    /// Threads that load and store two cells, by the bits of a number.
-    struct Cells {
-        arbiter: Arbiter,
-        bits: u64,
-    }
 
     const THREADS: usize = 4;
     const STEPS: usize = 4;
 
-    impl Target for Cells {
-        fn run(&mut self, plan: &mut Plan<'_>) {
-            self.arbiter.begin();
-            let order = MemoryOrder::SeqCst;
-            let cells = [0; 2].map(|_| self.arbiter.create(ThreadId::MAIN, ObjectKind::Atomic, 0));
-            let mut done = [0; THREADS + 1];
-            let child = self.arbiter.next_child(ThreadId::MAIN);
-            let mut spawned = 1;
-            self.arbiter.announce(ThreadId::MAIN, Operation::Spawn { child }, Site(0));
-            while let Some(transition) = plan.next(&mut self.arbiter) {
-                self.arbiter.apply(transition);
-                let op = self.arbiter.execution().steps.last().map(|s| s.op);
-                let mut movers = vec![transition.thread];
-                if let Some(Operation::Spawn { child }) = op {
-                    movers.push(child);
-                }
-                if op == Some(Operation::Exit) {
-                    continue;
-                }
-                for thread in movers {
-                    let t = thread.index();
-                    let op = if t == 0 && spawned < THREADS {
-                        spawned += 1;
-                        Operation::Spawn { child: self.arbiter.next_child(ThreadId::MAIN) }
-                    } else if t == 0 || done[t] == STEPS {
-                        Operation::Exit
-                    } else {
-                        let bits = self.bits >> (2 * (t * STEPS + done[t]) % 61);
-                        done[t] += 1;
-                        let cell = cells[(bits & 1) as usize];
-                        if bits & 2 == 0 { Operation::Load { cell, order } } else { Operation::Store { cell, order } }
-                    };
-                    self.arbiter.announce(thread, op, Site(0));
-                }
+    /// Numbers that look random (splitmix64).
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed ^ mixed >> 27
+        }
+    }
+
+    /// Runs threads that load and store two cells, by the bits of a number: the schedule begins with a prefix and goes on at random.
+    fn run(arbiter: &mut Arbiter, program: u64, prefix: &[Transition], random: &mut Random) {
+        arbiter.begin();
+        let order = MemoryOrder::SeqCst;
+        let cells = [0; 2].map(|_| arbiter.create(ThreadId::MAIN, ObjectKind::Atomic, 0));
+        let mut done = [0; THREADS + 1];
+        let child = arbiter.next_child(ThreadId::MAIN);
+        let mut spawned = 1;
+        arbiter.announce(ThreadId::MAIN, Operation::Spawn { child }, Site(0));
+        let mut enabled = Vec::new();
+        for step in 0.. {
+            arbiter.enabled(&mut enabled);
+            if enabled.is_empty() {
+                break;
+            }
+            let transition = match prefix.get(step) {
+                Some(planned) => *planned,
+                None => enabled[(random.next() >> 8) as usize % enabled.len()],
+            };
+            arbiter.apply(transition);
+            let op = arbiter.execution().steps.last().map(|s| s.op);
+            let mut movers = vec![transition.thread];
+            if let Some(Operation::Spawn { child }) = op {
+                movers.push(child);
+            }
+            if op == Some(Operation::Exit) {
+                continue;
+            }
+            for thread in movers {
+                let t = thread.index();
+                let op = if t == 0 && spawned < THREADS {
+                    spawned += 1;
+                    Operation::Spawn { child: arbiter.next_child(ThreadId::MAIN) }
+                } else if t == 0 || done[t] == STEPS {
+                    Operation::Exit
+                } else {
+                    let bits = program >> (2 * (t * STEPS + done[t]) % 61);
+                    done[t] += 1;
+                    let cell = cells[(bits & 1) as usize];
+                    if bits & 2 == 0 { Operation::Load { cell, order } } else { Operation::Store { cell, order } }
+                };
+                arbiter.announce(thread, op, Site(0));
             }
         }
-
-        fn execution(&self) -> &Execution {
-            self.arbiter.execution()
-        }
-
-        fn names(&self) -> &Names {
-            self.arbiter.names()
-        }
+        arbiter.finish();
     }
 
     /// Happens-before by definition: the transitive closure of program order, spawning and dependence.
@@ -390,34 +423,30 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::needless_range_loop)] // Numbers of events say it better.
+    #[allow(clippy::needless_range_loop)] // Numbers of steps say it better.
     fn clocks_and_races_agree_with_their_definitions() {
-        for bits in 0..40u64 {
-            let bits = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let mut target = Cells { arbiter: Arbiter::new(Options::default()), bits };
-            let mut strategy = Random::new(bits);
-            let mut trace = Trace::default();
-            let mut last: Vec<ordain_model::Transition> = Vec::new();
+        for number in 0..40 {
+            let mut random = Random(number);
+            let program = random.next();
+            let mut arbiter = Arbiter::new(Options::default());
+            let mut order = HappensBefore::default();
+            let mut last: Vec<Transition> = Vec::new();
             for _ in 0..20 {
-                if let Some(mut plan) = strategy.plan() {
-                    target.run(&mut plan);
-                }
-                let execution = target.execution();
-                strategy.learn(execution);
-                // What the two executions have in common is kept, as a search would keep it.
-                let schedule = execution.schedule();
-                let kept = schedule.iter().zip(&last).take_while(|(a, b)| a == b).count();
-                trace.update(execution, kept);
-                last = schedule;
+                // Executions have beginnings in common, as those of a search have.
+                let kept = if last.is_empty() { 0 } else { random.next() as usize % last.len() };
+                run(&mut arbiter, program, &last[..kept], &mut random);
+                let execution = arbiter.execution();
+                order.update(execution, kept);
+                last = execution.schedule();
                 let before = closure(execution);
                 for j in 0..execution.steps.len() {
                     for i in 0..j {
-                        assert_eq!(trace.happens_before(i, j), before[i][j], "{i} before {j}");
+                        assert_eq!(order.happens_before(i, j), before[i][j], "{i} before {j}");
                         let between = (i + 1..j).any(|k| before[i][k] && before[k][j]);
                         let other = execution.steps[i].thread != execution.steps[j].thread;
                         let spawns = matches!(execution.steps[i].op, Operation::Spawn { .. });
                         let race = other && !spawns && before[i][j] && !between;
-                        assert_eq!(trace.races(j).contains(&(i as u32)), race, "race of {i} and {j}");
+                        assert_eq!(order.races(j).contains(&(i as u32)), race, "race of {i} and {j}");
                     }
                 }
             }
