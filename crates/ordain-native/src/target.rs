@@ -503,14 +503,14 @@ impl Native {
         }
         let id = process.id();
         self.process = Some(process);
-        match self.shared.control().status.load(Relaxed) {
-            Status::READY => {
+        match self.shared.control().status.load() {
+            Some(Status::Ready) => {
                 if let Some(watcher) = &mut self.watcher {
                     watcher.begin(id, &self.shared);
                 }
                 Ok(())
             }
-            status @ (Status::REFUSED | Status::OTHER_MODE) => {
+            Some(status @ (Status::Refused | Status::OtherMode)) => {
                 let reason = self.shared.message();
                 self.process = None;
                 if self.leave_mode(status, &reason) {
@@ -534,10 +534,10 @@ impl Native {
     }
 
     /// Falls to the next mode, if that is allowed. What a program does is refused in fork mode as it would be in exec mode.
-    fn leave_mode(&mut self, status: u32, reason: &str) -> bool {
+    fn leave_mode(&mut self, status: Status, reason: &str) -> bool {
         let to = match self.mode {
             Mode::Snapshot if !self.fixed_mode => Mode::Fork,
-            Mode::Fork if !self.fixed_mode && status == Status::OTHER_MODE => Mode::Exec,
+            Mode::Fork if !self.fixed_mode && status == Status::OtherMode => Mode::Exec,
             _ => return false,
         };
         self.changes.push(ModeChange { from: self.mode, to, reason: reason.into() });
@@ -565,7 +565,7 @@ impl Native {
             process.give_turn(&self.shared, &self.limit);
             let waited =
                 process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Broken(e.to_string()))?;
-            let asks = self.shared.control().status.load(Relaxed) == Status::WATCH;
+            let asks = self.shared.control().status.is(Status::Watch);
             match &mut self.watcher {
                 Some(_) if asks && self.limit.is_over() => break Waited::Over,
                 Some(watcher) if asks && matches!(waited, Waited::Turn) => watcher.tell(process.id(), &self.shared),
@@ -587,20 +587,20 @@ impl Native {
                 return Err(Failure::Over);
             }
         }
-        let status = self.shared.control().status.load(Relaxed);
+        let status = self.shared.control().status.load();
         if let Err(why) = self.feed(&mut Lead::Plan(plan)) {
             self.process = None;
             return Ok(Some(Attempt::Lost(why)));
         }
         Ok(Some(match status {
-            Status::ASK => return Ok(None),
-            Status::DONE => self.conclude(&mut Lead::Plan(plan)),
-            Status::MORE_THREADS => {
+            Some(Status::Ask) => return Ok(None),
+            Some(Status::Done) => self.conclude(&mut Lead::Plan(plan)),
+            Some(Status::MoreThreads) => {
                 self.process = None;
                 self.grow_pool()?;
                 Attempt::Again
             }
-            Status::REFUSED | Status::OTHER_MODE => {
+            Some(status @ (Status::Refused | Status::OtherMode)) => {
                 let reason = self.shared.message();
                 self.process = None;
                 if !self.leave_mode(status, &reason) {
@@ -608,7 +608,7 @@ impl Native {
                 }
                 Attempt::Again
             }
-            Status::BROKEN => {
+            Some(Status::Broken) => {
                 self.process = None;
                 Attempt::Lost(self.shared.message())
             }
@@ -635,15 +635,15 @@ impl Native {
             return Err(Failure::Refused("its executions are too long".into()));
         }
         let policy = match portable {
-            Some(Portable::Lowest) => Policy::LOWEST,
+            Some(Portable::Lowest) => Policy::Lowest,
             Some(Portable::Random { seed, stream }) => {
                 control.seed.store(seed, Relaxed);
                 control.stream.store(stream, Relaxed);
-                Policy::RANDOM
+                Policy::Random
             }
-            None => Policy::REMOTE,
+            None => Policy::Remote,
         };
-        control.policy.store(policy, Relaxed);
+        control.policy.store(policy);
         control.follows.store(plan.follows().into(), Relaxed);
         control.log_length.store(0, Relaxed);
         control.message_length.store(0, Relaxed);
@@ -667,7 +667,7 @@ impl Native {
     /// The execution is over: takes down how it ended.
     fn conclude(&mut self, lead: &mut Lead<'_, '_>) -> Attempt {
         let control = self.shared.control();
-        let (ending, detail) = (control.ending.load(Relaxed), control.detail.load(Relaxed));
+        let (ending, detail) = (control.ending.load(), control.detail.load(Relaxed));
         let address = control.address.load(Relaxed);
         let culprit = ThreadId(control.culprit.load(Relaxed));
         if culprit.index() >= self.follower.arbiter.names().thread_count() {
@@ -675,14 +675,14 @@ impl Native {
             return Attempt::Lost("it names an unknown thread".into());
         }
         let ended = match ending {
-            Ending::MODEL => Ended::ByModel,
-            Ending::EXIT => Ended::Exit(detail),
-            Ending::SIGNAL => Ended::Signal { signal: detail, address },
-            Ending::ASSERTION => Ended::Assertion(self.shared.message()),
-            Ending::ABORT => Ended::Abort,
-            Ending::HANG => Ended::Hang(self.shared.message()),
-            Ending::CHILD_DEADLOCK => Ended::ChildDeadlock { address },
-            _ => Ended::InvalidObject { message: self.shared.message(), address },
+            Some(Ending::Model) => Ended::ByModel,
+            Some(Ending::Exit) => Ended::Exit(detail),
+            Some(Ending::Signal) => Ended::Signal { signal: detail, address },
+            Some(Ending::Assertion) => Ended::Assertion(self.shared.message()),
+            Some(Ending::Abort) => Ended::Abort,
+            Some(Ending::Hang) => Ended::Hang(self.shared.message()),
+            Some(Ending::ChildDeadlock) => Ended::ChildDeadlock { address },
+            Some(Ending::InvalidObject) | None => Ended::InvalidObject { message: self.shared.message(), address },
         };
         self.aftermath = Aftermath {
             culprit,

@@ -3,11 +3,12 @@
 //! Records are in the memory that is shared with the launcher, which hands them on from process to process. Each has a key that says
 //! who asked, for what, and what went out before; who asks the same again gets what is recorded.
 
-use crate::engine::{self, control, engine};
+use crate::engine::engine;
+use crate::link::{self, control};
 use crate::random;
 use alloc::collections::BTreeMap;
 use core::sync::atomic::Ordering::Relaxed;
-use ordain_wire::{Control, INPUTS_OFFSET, INPUTS_SIZE};
+use ordain_wire::{INPUTS_OFFSET, INPUTS_SIZE};
 
 /// A record begins with its key, what the system call returned, and how many bytes follow.
 const HEAD: usize = 24;
@@ -21,11 +22,8 @@ pub struct Inputs {
 }
 
 fn room() -> &'static mut [u8] {
-    // SAFETY: a part of the shared memory, which only this side writes while the program runs; no reference is kept.
-    unsafe {
-        let at = (control() as *const Control as *mut u8).add(INPUTS_OFFSET);
-        core::slice::from_raw_parts_mut(at, INPUTS_SIZE)
-    }
+    // SAFETY: the part for them, which only this side writes while the program runs; no reference is kept.
+    unsafe { link::part(INPUTS_OFFSET, INPUTS_SIZE) }
 }
 
 fn word(bytes: &[u8]) -> u64 {
@@ -61,7 +59,7 @@ pub fn record(key: u64, result: isize, bytes: &[u8]) {
     let at = control().inputs_length.load(Relaxed) as usize;
     let end = at + HEAD + bytes.len().next_multiple_of(8);
     if end > INPUTS_SIZE {
-        engine::refuse(format_args!("the program reads more than {} MiB from outside", INPUTS_SIZE >> 20));
+        link::refuse(format_args!("the program reads more than {} MiB from outside", INPUTS_SIZE >> 20));
     }
     let room = &mut room()[at..end];
     room[..8].copy_from_slice(&key.to_le_bytes());

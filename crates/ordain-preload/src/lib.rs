@@ -32,6 +32,7 @@ mod inputs;
 mod kernel;
 mod lessons;
 mod lifetimes;
+mod link;
 mod loader;
 mod maps;
 mod memory;
@@ -40,6 +41,7 @@ mod outliving;
 mod process;
 mod random;
 mod real;
+mod scheduler;
 mod server;
 mod signals;
 mod snapshot;
@@ -61,5 +63,5 @@ static HEAP: heap::Heap = heap::Heap::new();
 /// A failure of the runtime itself: told to the launcher, and the process ends.
 #[panic_handler]
 fn broken(info: &core::panic::PanicInfo<'_>) -> ! {
-    engine::break_down(format_args!("{info}"))
+    link::break_down(format_args!("{info}"))
 }

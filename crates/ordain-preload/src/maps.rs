@@ -1,7 +1,7 @@
 //! The mappings of the process, as the kernel lists them.
 
-use crate::engine::{self, control};
 use crate::image;
+use crate::link::{self, control};
 use crate::sys;
 use alloc::vec::Vec;
 use ordain_wire::{Control, SHARED_SIZE};
@@ -79,6 +79,6 @@ pub fn check_shared(all: &[Region]) {
     let control = control() as *const Control as usize;
     let is_ours = |r: &Region| own.contains(&r.start) || (control..control + SHARED_SIZE).contains(&r.start);
     if all.iter().any(|r| r.writable && r.shared && !is_ours(r)) {
-        engine::leave_mode(format_args!("shared memory is there when main begins, and executions would share it"));
+        link::leave_mode(format_args!("shared memory is there when main begins, and executions would share it"));
     }
 }

@@ -2,8 +2,9 @@
 //! that other threads do.
 
 use crate::context::interpose;
-use crate::engine::{control, engine, step};
+use crate::engine::{engine, step};
 use crate::lessons::Lesson;
+use crate::link::control;
 use crate::objects;
 use crate::real::{c_result, call_real};
 use core::ffi::{c_int, c_long, c_uint, c_void};

@@ -6,8 +6,9 @@
 //! they have done something. What computes never has the same registers again, and is left alone, however long it takes.
 
 use crate::children::family;
-use crate::engine::{self, active, control, engine, step_now};
+use crate::engine::{self, active, engine, step_now};
 use crate::handles;
+use crate::link::control;
 use crate::objects;
 use crate::signals;
 use crate::sys::{self, call};
@@ -102,7 +103,7 @@ pub unsafe extern "C" fn on_tick(_signal: i32, _info: *mut libc::siginfo_t, cont
     if hang != 0 {
         trap::note_registers(&context.uc_mcontext.gregs);
         if inside || hang == STOPPED || !others_can_go() {
-            engine::crash(Ending::HANG, 0, 0, format_args!("{}", reason(hang)));
+            engine::crash(Ending::Hang, 0, 0, format_args!("{}", reason(hang)));
         }
         return wait_for_memory(context, rip);
     }
@@ -116,7 +117,7 @@ pub unsafe extern "C" fn on_tick(_signal: i32, _info: *mut libc::siginfo_t, cont
             if others_can_go() {
                 wait_for_memory(context, place);
             } else if !others_can_write() {
-                engine::crash(Ending::HANG, 0, 0, format_args!(""));
+                engine::crash(Ending::Hang, 0, 0, format_args!(""));
             }
         }
         _ => ring(context, me),
@@ -126,13 +127,13 @@ pub unsafe extern "C" fn on_tick(_signal: i32, _info: *mut libc::siginfo_t, cont
 /// A signal may have stopped the program while it was not under control: then nobody has said so yet.
 pub fn end_if_stopped() {
     if active() && control().hang.compare_exchange(STOPPED, 0, Relaxed, Relaxed).is_ok() {
-        engine::crash(Ending::HANG, 0, 0, format_args!("{}", reason(STOPPED)));
+        engine::crash(Ending::Hang, 0, 0, format_args!("{}", reason(STOPPED)));
     }
 }
 
 /// The program has stopped itself, and nobody lets it go on.
 pub fn stop() -> ! {
-    engine::crash(Ending::HANG, 0, 0, format_args!("{}", reason(STOPPED)))
+    engine::crash(Ending::Hang, 0, 0, format_args!("{}", reason(STOPPED)))
 }
 
 /// What the program waits for, as far as that is known.

@@ -5,8 +5,9 @@
 //! the program could write to, believes.
 
 use crate::classes::Classes;
-use crate::engine::{Engine, control, engine};
+use crate::engine::engine;
 use crate::heap;
+use crate::link::{self, control};
 use crate::sys::call;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,7 +19,10 @@ use ordain_explore::frontier::{Explored, explore_fragment};
 use ordain_explore::strategy::{Bound, Bounded, Kind, Mixed, Optimal};
 use ordain_explore::{Coverage, Fingerprint, Plan, Strategy, Summary, Target, search};
 use ordain_model::{End, Execution, Names, ThreadId};
-use ordain_wire::{Control, Ending, Follower, Job, Known, Lead, Mode, Recognise, Status, Unmodelled};
+use ordain_wire::{
+    BoundKind, ClassUse, Control, Ending, Estimating, Exhausted, Follower, Known, Lead, Mode, Request, Telling,
+    Unmodelled,
+};
 
 /// The search of this process.
 struct Supervisor {
@@ -66,11 +70,11 @@ impl Target for Inside<'_> {
         }
         let by = ended_by();
         let followed = match shielded {
-            true => s.follower.follow_whole(e.events(), plan),
+            true => s.follower.follow_whole(e.events.bytes(), plan),
             // The plan decided as it went, so it cannot be asked again.
             false => {
                 s.follower.begin();
-                s.follower.feed(e.events(), &mut Lead::Events)
+                s.follower.feed(e.events.bytes(), &mut Lead::Events)
             }
         };
         let concluded = followed.and_then(|()| match shielded {
@@ -138,18 +142,18 @@ fn is_stopped() -> bool {
 /// Which thread ended the execution, if not the model did, and whether in an orderly way.
 fn ended_by() -> Option<(ThreadId, bool)> {
     let control = control();
-    match control.ending.load(Relaxed) {
-        Ending::MODEL => None,
-        Ending::EXIT => Some((ThreadId(control.culprit.load(Relaxed)), true)),
+    match control.ending.load() {
+        Some(Ending::Model) => None,
+        Some(Ending::Exit) => Some((ThreadId(control.culprit.load(Relaxed)), true)),
         _ => Some((ThreadId(control.culprit.load(Relaxed)), false)),
     }
 }
 
 /// Whether the launcher should hear of the last execution.
 fn is_worth_telling(execution: &Execution, control: &Control) -> bool {
-    let ended_well = match control.ending.load(Relaxed) {
-        Ending::MODEL => true,
-        Ending::EXIT => control.detail.load(Relaxed) == control.expected_status.load(Relaxed),
+    let ended_well = match control.ending.load() {
+        Some(Ending::Model) => true,
+        Some(Ending::Exit) => control.detail.load(Relaxed) == control.expected_status.load(Relaxed),
         _ => false,
     };
     !ended_well || !execution.misuses.is_empty() || !matches!(execution.end, End::Complete | End::Cut | End::Running)
@@ -168,7 +172,7 @@ pub fn explore(execute: fn()) {
             }
             &mut *SUPERVISOR
         };
-        if control().job.load(Relaxed) == Job::FRAGMENT { s.explore_fragment() } else { s.explore() }
+        if control().request.is(Request::ExploreFragment) { s.explore_fragment() } else { s.explore() }
     });
 }
 
@@ -200,21 +204,21 @@ fn now() -> u64 {
 impl Supervisor {
     fn new(execute: fn()) -> Self {
         let control = control();
-        let mut follower = Follower::new(Engine::options(control));
+        let mut follower = Follower::new(link::options());
         // What the engine has learned from the launcher; it cannot be wrong, because no execution has run under it yet.
-        let known = crate::process::known();
+        let known = link::read_known();
         let _ = follower.adopt(&known);
         let told = follower.extent();
         let bound = control.bound.load(Relaxed);
         let mut samples = false;
-        let mut strategy: Box<dyn Strategy> = match control.bound_kind.load(Relaxed) {
-            1 => Box::new(Bounded::new(Bound::Preemptions(bound))),
-            2 => Box::new(Bounded::new(Bound::Delays(bound))),
-            _ => {
+        let mut strategy: Box<dyn Strategy> = match control.bound_kind.load().unwrap_or(BoundKind::None) {
+            BoundKind::Preemptions => Box::new(Bounded::new(Bound::Preemptions(bound))),
+            BoundKind::Delays => Box::new(Bounded::new(Bound::Delays(bound))),
+            BoundKind::None => {
                 let kind = Kind::ALL.get(control.strategy.load(Relaxed) as usize).copied().unwrap_or_default();
                 samples = kind.samples();
                 let (seed, depth) = (control.seed.load(Relaxed), control.depth.load(Relaxed) as usize);
-                if control.recognise.load(Relaxed) == Recognise::COMPARE {
+                if control.class_use.is(ClassUse::Compare) {
                     samples = true;
                     Box::new(Exposed::new(|| Box::new(Mixed::new(seed))))
                 } else if samples {
@@ -226,11 +230,11 @@ impl Supervisor {
         };
         let number = control.search.load(Relaxed);
         if let Some(strategy) = strategy.divisible()
-            && control.job.load(Relaxed) == Job::EXPLORE
-            && let Some(rest) = engine().read_fragment()
+            && control.request.is(Request::Explore)
+            && let Some(rest) = link::read_fragment()
         {
             // SAFETY: no execution runs.
-            unsafe { heap::outside(|| crate::process::learn(engine(), crate::process::known())) };
+            unsafe { heap::outside(|| crate::process::learn(engine(), link::read_known())) };
             strategy.load(&rest);
             strategy.go_on_after(control.before.load(Relaxed));
         }
@@ -264,17 +268,17 @@ impl Supervisor {
         let used = processor_time();
         if control().names_length.load(Relaxed) > 0 {
             // What other workers have met.
-            let known = crate::process::known();
+            let known = link::read_known();
             // SAFETY: no execution runs.
-            unsafe { heap::outside(|| crate::process::learn(engine(), crate::process::known())) };
+            unsafe { heap::outside(|| crate::process::learn(engine(), link::read_known())) };
             if self.follower.adopt(&known).is_err() {
                 self.contradiction = Some("the names of objects are not those that were told");
             }
             self.told = self.follower.extent();
         }
         let mut whole = core::mem::replace(&mut self.strategy, Box::new(Nothing));
-        let (Some(fragment), Some(strategy)) = (engine().read_fragment(), whole.divisible()) else {
-            crate::engine::break_down(format_args!("there is no fragment to explore"));
+        let (Some(fragment), Some(strategy)) = (link::read_fragment(), whole.divisible()) else {
+            link::break_down(format_args!("there is no fragment to explore"));
         };
         let mut turn = TurnOver::begin();
         let mut inside = Inside(self);
@@ -285,8 +289,8 @@ impl Supervisor {
         control().estimated.store(0, Relaxed);
         let unforeseen = &mut inside.0.unforeseen;
         *unforeseen = (unforeseen.0 + summary.executions, unforeseen.1 + summary.steps);
-        let wanted = control().forecast.load(Relaxed);
-        if wanted != 0 && !telling && !summary.restarted {
+        let estimating = control().estimating.load().unwrap_or(Estimating::No);
+        if estimating != Estimating::No && !telling && !summary.restarted {
             // The worker knows its own part only, so it looks from the beginning.
             let mut beginning = Optimal::default();
             if let Some(mut plan) = beginning.plan() {
@@ -295,14 +299,14 @@ impl Supervisor {
             }
             if !telling && !inside.execution().learned {
                 beginning.learn(inside.execution());
-                inside.forecast(&mut beginning, 1, wanted == 2, &mut telling, &mut restarted);
+                inside.forecast(&mut beginning, 1, estimating == Estimating::Best, &mut telling, &mut restarted);
             }
         }
         explored.loops = self.follower.arbiter.long_loops().to_vec();
-        if !engine().write_explored(&explored) {
-            crate::engine::refuse(format_args!("what is left of a fragment is too much to be told"));
+        if !link::write_explored(&explored) {
+            link::refuse(format_args!("what is left of a fragment is too much to be told"));
         }
-        engine().write_pairs(&crossing::encode(&crossing::crossings(strategy)));
+        link::write_pairs(&crossing::encode(&crossing::crossings(strategy)));
         self.strategy = whole;
         self.tell(&summary, telling, restarted || summary.restarted, used);
     }
@@ -326,18 +330,19 @@ impl Supervisor {
         control.estimated.store(0, Relaxed);
         let unforeseen = &mut inside.0.unforeseen;
         *unforeseen = (unforeseen.0 + summary.executions, unforeseen.1 + summary.steps);
-        let wanted = control.forecast.load(Relaxed);
-        if wanted != 0 && !telling && !summary.exhausted && !inside.0.samples {
+        let estimating = control.estimating.load().unwrap_or(Estimating::No);
+        let best = estimating == Estimating::Best;
+        if estimating != Estimating::No && !telling && !summary.exhausted && !inside.0.samples {
             let before = if restarted { 0 } else { control.before.load(Relaxed) };
             let mut again = false;
-            inside.forecast(&mut *strategy, before + summary.executions, wanted == 2, &mut telling, &mut again);
+            inside.forecast(&mut *strategy, before + summary.executions, best, &mut telling, &mut again);
             if again {
                 // What was just made does not count either.
                 (summary.executions, summary.blocked, restarted) = (0, 0, true);
             }
         }
-        if !summary.exhausted && !self.samples && (telling || wanted == 2) {
-            engine().write_pairs(&crossing::encode(&crossing::crossings(&*strategy)));
+        if !summary.exhausted && !self.samples && (telling || best) {
+            link::write_pairs(&crossing::encode(&crossing::crossings(&*strategy)));
         } else {
             control.prefix_length.store(0, Relaxed);
         }
@@ -346,7 +351,7 @@ impl Supervisor {
             && let Some(divisible) = strategy.divisible()
         {
             let loops = self.follower.arbiter.long_loops().to_vec();
-            engine().write_explored(&Explored { loops, ..divisible.unload() });
+            link::write_explored(&Explored { loops, ..divisible.unload() });
         }
         self.strategy = strategy;
         self.tell(&summary, telling, restarted, used);
@@ -356,9 +361,7 @@ impl Supervisor {
     fn tell(&mut self, summary: &Summary, telling: bool, restarted: bool, used: u64) {
         let control = control();
         if let Some(contradiction) = self.contradiction {
-            crate::engine::break_down(format_args!(
-                "the report of an execution contradicts the model: {contradiction}"
-            ));
+            link::break_down(format_args!("the report of an execution contradicts the model: {contradiction}"));
         }
         control.cpu.store(processor_time() - used, Relaxed);
         control.executions.store(summary.executions, Relaxed);
@@ -370,21 +373,20 @@ impl Supervisor {
         control.spin_held.store(self.spin_held.into(), Relaxed);
         control.restarted.store(restarted.into(), Relaxed);
         let execution = if self.samples { engine().arbiter.execution() } else { self.follower.arbiter.execution() };
-        let departed = match &execution.end {
-            End::Diverged(divergence) if telling => Some(divergence),
-            _ => None,
-        };
-        control.telling.store(u32::from(telling) + u32::from(departed.is_some()), Relaxed);
-        if let Some(divergence) = departed {
-            crate::engine::tell_departure(divergence);
-        }
-        let exhausted = match (summary.exhausted, self.strategy.coverage()) {
-            (false, _) => 0,
-            (true, Coverage::Everything) => 1,
-            (true, Coverage::Bound) => 2,
-            (true, Coverage::Samples) => 3,
-        };
-        control.exhausted.store(exhausted, Relaxed);
+        control.telling.store(match &execution.end {
+            _ if !telling => Telling::Nothing,
+            End::Diverged(divergence) => {
+                link::write_departure(divergence);
+                Telling::Departure
+            }
+            _ => Telling::Execution,
+        });
+        control.exhausted.store(match (summary.exhausted, self.strategy.coverage()) {
+            (false, _) => Exhausted::No,
+            (true, Coverage::Everything) => Exhausted::Everything,
+            (true, Coverage::Bound) => Exhausted::Bound,
+            (true, Coverage::Samples) => Exhausted::Samples,
+        });
         if self.samples && telling {
             // The names must be those of the engine.
             heap::inside(|| self.follow_engine());
@@ -392,11 +394,10 @@ impl Supervisor {
         if self.follower.extent() != self.told {
             let (names, loops) = self.told;
             self.told = self.follower.extent();
-            engine().write_known(&self.follower.known_since(names, loops));
+            link::write_known(&self.follower.known_since(names, loops));
         } else {
             control.names_length.store(0, Relaxed);
         }
-        control.status.store(Status::EXPLORED, Relaxed);
     }
 }
 

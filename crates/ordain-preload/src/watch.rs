@@ -7,8 +7,9 @@
 mod code;
 mod table;
 
-use crate::engine::{self, active, control, engine};
+use crate::engine::{active, engine};
 use crate::lifetimes;
+use crate::link::{self, control};
 use crate::real;
 use crate::sys;
 use crate::unmodelled::{self, Unmodelled};
@@ -76,7 +77,7 @@ pub fn begin() {
     if control().watch.active.load(Relaxed) == 0 {
         return;
     }
-    let Some(table) = Table::new() else { return trouble(Trouble::PROTECTED) };
+    let Some(table) = Table::new() else { return trouble(Trouble::Protected) };
     let watched = Watched {
         sites: Vec::new(),
         copies: Vec::new(),
@@ -93,8 +94,8 @@ pub fn begin() {
     watch_loader();
 }
 
-fn trouble(what: u32) {
-    control().watch.trouble.store(what, Relaxed);
+fn trouble(what: Trouble) {
+    control().watch.trouble.store(what);
 }
 
 /// Takes over what the launcher has told, and puts breakpoints where there are none.
@@ -116,7 +117,7 @@ fn take_sites() {
     w.copies.extend(w.sites.iter().enumerate().map(|(i, s)| (s.at.slot, i)));
     w.copies.sort_unstable();
     if !code::make_copies(&mut w.areas) {
-        return trouble(Trouble::PROTECTED);
+        return trouble(Trouble::Protected);
     }
     put_all();
 }
@@ -129,7 +130,7 @@ fn put_all() {
     }
     w.resting.clear();
     if !code::change(w.sites.iter().map(|s| (s.at.address, s.at.first, code::BREAKPOINT))) {
-        trouble(Trouble::PROTECTED);
+        trouble(Trouble::Protected);
     }
 }
 
@@ -200,10 +201,11 @@ pub fn on_breakpoint(code: i32, context: &mut libc::ucontext_t) -> bool {
 
 /// Libraries have come or gone: the launcher says what to watch now.
 fn ask_launcher() {
-    let control = control();
-    let status = control.status.swap(Status::WATCH, Relaxed);
-    engine::hand_over(control);
-    control.status.store(status, Relaxed);
+    let status = control().status.load();
+    link::hand_over(Status::Watch);
+    if let Some(status) = status {
+        control().status.store(status);
+    }
     take_sites();
 }
 
@@ -225,7 +227,7 @@ impl Watched {
     /// A thread has come to an instruction.
     fn note(&mut self, number: usize, registers: &[i64; 23], me: ThreadId) {
         let watch = &control().watch;
-        if watch.found.load(Relaxed) != 0 || watch.trouble.load(Relaxed) != Trouble::NONE {
+        if watch.found.load(Relaxed) != 0 || !watch.trouble.is(Trouble::None) {
             return self.rest(number);
         }
         let site = self.sites[number].at;
@@ -249,12 +251,12 @@ impl Watched {
                     watch.found.store(1, Relaxed);
                     return unmodelled::note(Unmodelled::Atomics);
                 }
-                Seen::NoRoom => return trouble(Trouble::TOO_MUCH),
+                Seen::NoRoom => return trouble(Trouble::TooMuch),
             }
             at = behind;
         }
         if self.reached >= MOST_REACHED {
-            trouble(Trouble::TOO_MUCH);
+            trouble(Trouble::TooMuch);
         }
         if repeated {
             let site = &mut self.sites[number];
@@ -334,7 +336,7 @@ fn operand(site: &WatchSite, registers: &[i64; 23]) -> u64 {
 /// Another thread goes on: instructions that its predecessor has used too often have their breakpoints again.
 pub fn switched() {
     let Some(w) = watched().filter(|w| !w.resting.is_empty()) else { return };
-    if control().watch.found.load(Relaxed) == 0 && control().watch.trouble.load(Relaxed) == Trouble::NONE {
+    if control().watch.found.load(Relaxed) == 0 && control().watch.trouble.is(Trouble::None) {
         for number in core::mem::take(&mut w.resting) {
             let site = &mut w.sites[number];
             site.rests = !code::replace(site.at.address, code::BREAKPOINT);

@@ -4,7 +4,7 @@ use super::explore::Explored;
 use super::{Failure, Native};
 use ordain_check::{Allowance, Job as Search, Turn};
 use ordain_explore::frontier::{Done, Order};
-use ordain_wire::{Follower, Job, Known};
+use ordain_wire::{Follower, Known, Request};
 
 impl Native {
     /// Lets the process explore a fragment. The last execution is known afterwards if it is worth telling. `None` if the process was
@@ -34,7 +34,7 @@ impl Native {
         if !self.shared.write_fragment(&task.fragment) {
             return Err(Failure::Refused("what is left to explore is too much to be told".into()));
         }
-        let turn = self.take_turn_with(Job::FRAGMENT, search, expected_status, allowance)?;
+        let turn = self.take_turn_with(Request::ExploreFragment, search, expected_status, allowance)?;
         let Some((mut turn, telling)) = turn else { return Ok(None) };
         self.told = self.follower.extent();
         if turn.departure.is_some() {

@@ -22,7 +22,8 @@ mod sockets;
 mod timers;
 mod transfer;
 
-use crate::engine::{self, control, engine, step};
+use crate::engine::{self, engine, step};
+use crate::link::control;
 use crate::objects;
 use crate::process::note_descriptor;
 use crate::real::c_result;

@@ -12,6 +12,7 @@ use super::{
 use crate::context::interpose;
 use crate::engine::{self, engine, step};
 use crate::files;
+use crate::link;
 use crate::objects;
 use crate::real::c_result;
 use crate::signals;
@@ -376,7 +377,7 @@ fn wait_until(
             }
         }
     }
-    engine::break_down(format_args!("descriptors seem ready, but the kernel says that they are not"))
+    link::break_down(format_args!("descriptors seem ready, but the kernel says that they are not"))
 }
 
 /// Asks the kernel about descriptors; timers are ours, and what came from outside is known.

@@ -6,8 +6,9 @@ use super::{
 };
 use crate::children;
 use crate::context::interpose;
-use crate::engine::{self, engine, step};
+use crate::engine::{engine, step};
 use crate::handles::{self, VIRTUAL_PROCESS};
+use crate::link;
 use crate::real::{self, c_result, set_errno};
 use crate::sys::{self, call};
 use crate::threads::{self, Slot, State};
@@ -357,7 +358,7 @@ pub(super) unsafe extern "C" fn set_timer(
     old: *mut libc::itimerval,
 ) -> c_int {
     if which != libc::ITIMER_REAL {
-        engine::refuse(format_args!(
+        link::refuse(format_args!(
             "the program sets a timer of processor time, which is not the same in every execution"
         ));
     }
@@ -423,15 +424,15 @@ unsafe extern "C" fn jump(environment: *mut c_void, value: c_int) -> ! {
 }
 
 unsafe extern "C" fn abort_program() -> ! {
-    faults::abort(ordain_wire::Ending::ABORT, format_args!(""))
+    faults::abort(ordain_wire::Ending::Abort, format_args!(""))
 }
 
 unsafe extern "C" fn refuse_descriptor() -> ! {
-    engine::refuse(format_args!("the program reads signals from a descriptor (signalfd), which is not modelled"))
+    link::refuse(format_args!("the program reads signals from a descriptor (signalfd), which is not modelled"))
 }
 
 unsafe extern "C" fn refuse_timer() -> ! {
-    engine::refuse(format_args!(
+    link::refuse(format_args!(
         "the program makes timers with timer_create, which are not modelled; use timerfd or sleep"
     ))
 }

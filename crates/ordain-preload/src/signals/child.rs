@@ -4,8 +4,9 @@
 
 use super::{COUNT, Signal, To, bit, engine, send_if, signals};
 use crate::descriptors;
-use crate::engine::{control, step};
+use crate::engine::step;
 use crate::handles;
+use crate::link::{self, control};
 use crate::sys::call;
 use crate::threads::{self, State};
 use crate::unmodelled::{self, Unmodelled};
@@ -138,7 +139,7 @@ pub fn expect_child(shown: c_int, real: c_int) {
     let number = signals().children.len() - 1;
     // SAFETY: a function of our own, which takes a number.
     if unsafe { threads::spawn_hidden(await_end, number as *mut c_void) } != 0 {
-        engine::refuse(format_args!("there is no memory for the thread that waits for a child process"));
+        link::refuse(format_args!("there is no memory for the thread that waits for a child process"));
     }
 }
 

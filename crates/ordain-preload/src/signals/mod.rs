@@ -24,6 +24,7 @@ pub use timers::{interrupts_sleep, is_armed, is_late, note_passing};
 
 use crate::engine::{self, engine, step};
 use crate::handles::VIRTUAL_PROCESS;
+use crate::link;
 use crate::objects;
 use crate::sys::{self, call};
 use crate::threads::State;
@@ -315,7 +316,7 @@ fn act_by_default(signal: c_int) {
         crate::spin::stop();
     }
     if !is_ignored_by_default(signal) {
-        let ending = if signal == libc::SIGABRT { Ending::ABORT } else { Ending::SIGNAL };
+        let ending = if signal == libc::SIGABRT { Ending::Abort } else { Ending::Signal };
         engine::crash(ending, signal, 0, format_args!(""));
     }
 }
@@ -371,7 +372,7 @@ fn send_if(signal: Signal, to: To, holds: impl FnOnce() -> bool) -> bool {
     let me = engine().current;
     let Some(signals_object) = signals().object else {
         if to != To::Thread(me) && engine().arbiter.alive().len() > 1 {
-            engine::refuse(format_args!(
+            link::refuse(format_args!(
                 "it sends signals by system calls of its own, or by a library that was loaded while it ran, which is known too late; \
                  link the program with pthread_kill, or with the library"
             ));

@@ -3,6 +3,7 @@
 
 use super::{Signal, To, bit, calls::SI_KERNEL, send_if, signals};
 use crate::engine::{self, engine, step};
+use crate::link;
 use crate::threads::{self, Slot, State};
 use crate::time;
 use crate::unmodelled::{self, Unmodelled};
@@ -47,7 +48,7 @@ fn start() {
     let argument = signals().timer.settings.len() as *mut c_void;
     // SAFETY: a function of our own, which takes a number.
     if unsafe { threads::spawn_hidden(ring, argument) } != 0 {
-        engine::refuse(format_args!("there is no memory for the timer of an alarm"));
+        link::refuse(format_args!("there is no memory for the timer of an alarm"));
     }
 }
 
