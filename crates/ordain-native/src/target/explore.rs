@@ -1,6 +1,7 @@
 //! Searches that a process does by itself, turn by turn.
 
-use super::{Attempt, Failure, Native};
+use super::attempt::Attempt;
+use super::{Failure, Native};
 use crate::process::{Waited, describe};
 use ordain_check::{Allowance, Job as Search, Recognition, Turn, Wanted};
 use ordain_explore::classes::Classes;

@@ -1,6 +1,7 @@
 //! Executions that are led step by step: the process waits before each, and can be looked at meanwhile.
 
-use super::{Attempt, Failure, Native};
+use super::attempt::Attempt;
+use super::{Failure, Native};
 use ordain_explore::{Lowest, Plan, Planned};
 use ordain_model::Arbiter;
 use ordain_wire::ThreadRecord;
