@@ -24,6 +24,7 @@ mod environment;
 mod files;
 mod filter;
 mod handles;
+mod hash;
 mod heap;
 mod image;
 mod inherited;

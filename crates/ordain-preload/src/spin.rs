@@ -8,7 +8,9 @@
 use crate::children::family;
 use crate::engine::{self, active, engine, step_now};
 use crate::handles;
+use crate::hash::mix;
 use crate::link::control;
+use crate::maps;
 use crate::objects;
 use crate::signals;
 use crate::sys::{self, call};
@@ -230,7 +232,7 @@ impl Lead {
     fn go_on(&mut self, state: u64, rip: u64) -> bool {
         self.left -= 1;
         self.length += 1;
-        self.way = crate::random::mix(self.way ^ state);
+        self.way = mix(self.way ^ state);
         self.lowest = self.lowest.min(rip);
         if state == self.state {
             let round = (self.length, self.way);
@@ -251,19 +253,19 @@ impl Lead {
 fn digest(context: &Context) -> u64 {
     let general = context.uc_mcontext.gregs[..=REG_EFL as usize].iter().enumerate().fold(0, |sum, (i, register)| {
         let changes = if i == REG_EFL as usize { TRAP_FLAG | RESUME_FLAG } else { 0 };
-        crate::random::mix(sum ^ (register & !changes) as u64)
+        mix(sum ^ (register & !changes) as u64)
     });
     if context.uc_mcontext.fpregs.is_null() {
         return general;
     }
     // SAFETY: the kernel has saved the registers for numbers there: 416 bytes, before what it keeps for itself.
     let numbers = unsafe { core::slice::from_raw_parts(context.uc_mcontext.fpregs as *const u64, 52) };
-    numbers.iter().fold(general, |sum, word| crate::random::mix(sum ^ word))
+    numbers.iter().fold(general, |sum, word| mix(sum ^ word))
 }
 
 /// Whether memory may change although no other thread goes on: by an alarm's handler, or by other processes.
 fn others_can_write() -> bool {
-    signals::is_armed() || handles::children().next().is_some() || sys::has_shared_mappings()
+    signals::is_armed() || handles::children().next().is_some() || maps::has_shared()
 }
 
 /// Whether another thread than the running one can go on.

@@ -19,7 +19,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{REG_RBP, REG_RIP, REG_RSP};
 use ordain_model::ThreadId;
 use ordain_wire::{NO_REGISTER, Status, Trouble, WatchSite};
-use table::{Seen, Table};
+use table::{ROOM, Seen, Table, Use};
 
 /// How often an instruction may use memory again that its thread has used before, until it is left alone for as long as the same thread
 /// runs: at first, and after that.
@@ -77,13 +77,15 @@ pub fn begin() {
     if control().watch.active.load(Relaxed) == 0 {
         return;
     }
-    let Some(table) = Table::new() else { return trouble(Trouble::Protected) };
+    let memory = sys::map_shared(size_of::<[Use; ROOM]>()) as *mut [Use; ROOM];
+    // SAFETY: new memory of that size, all zero, which nobody else has.
+    let Some(memory) = (unsafe { memory.as_mut() }) else { return trouble(Trouble::Protected) };
     let watched = Watched {
         sites: Vec::new(),
         copies: Vec::new(),
         areas: Vec::new(),
         resting: Vec::new(),
-        table,
+        table: Table::new(memory),
         clocks: Vec::new(),
         loader: None,
         reached: 0,

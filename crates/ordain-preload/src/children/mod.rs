@@ -70,7 +70,7 @@ pub fn refuse_shared_locks() {
              explored; check one process at a time"
         ));
     }
-    if sys::has_shared_mappings() {
+    if crate::maps::has_shared() {
         unmodelled::note(Unmodelled::ChildMemory);
     }
 }

@@ -10,6 +10,7 @@ mod elsewhere;
 mod endpoints;
 mod fifo;
 mod files;
+mod hosts;
 mod identity;
 mod interests;
 mod outside;

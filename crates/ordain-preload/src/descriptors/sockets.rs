@@ -4,7 +4,8 @@
 //! ends belong together is known. All sockets for datagrams share one object, because anyone may send to anyone.
 
 use super::addresses::{self, Destination};
-use super::ports::{Address, family};
+use super::hosts::family;
+use super::ports::Address;
 use super::{
     DATAGRAMS, Entry, IN, Kind, MOST_ENDS, OUT, ask, await_end, change, create_group, descriptors, entry, entry_mut,
     fail, insert, is_nonblocking, limit, new_group, object_of, outside, pins, ports, refresh, transfer,

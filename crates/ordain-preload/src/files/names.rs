@@ -3,6 +3,7 @@
 use super::paths::{self, Place};
 use super::{Touched, files, numbers, object, tree};
 use crate::engine::engine;
+use crate::hash::number_of;
 use crate::objects;
 use core::ffi::{CStr, c_char, c_int};
 use ordain_model::names::mix;
@@ -14,12 +15,7 @@ const FILE: u64 = 0x6669_6c65;
 const LISTING: u64 = 0x6c69_7374;
 
 fn key(kind: u64, text: &[u8]) -> u64 {
-    let words = text.chunks(8).map(|part| {
-        let mut word = [0u8; 8];
-        word[..part.len()].copy_from_slice(part);
-        u64::from_le_bytes(word)
-    });
-    words.fold(mix(kind, text.len() as u64), mix)
+    text.chunks(8).map(number_of).fold(mix(kind, text.len() as u64), mix)
 }
 
 /// A number for a path.

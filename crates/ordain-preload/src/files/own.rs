@@ -1,11 +1,10 @@
 //! Paths by which the kernel shows a process itself: `/proc/self`, `/dev/fd` and the like.
 
-use crate::handles;
-use crate::sys::{self, call};
 use alloc::vec::Vec;
 use core::ffi::c_int;
 
 /// What a path below `/proc`, `/sys` or `/dev` is about.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Own {
     /// The working directory, and a path from there.
     Directory(Vec<u8>),
@@ -41,23 +40,18 @@ fn number(text: &[u8]) -> Option<c_int> {
     core::str::from_utf8(text).ok()?.parse().ok().filter(|n| *n >= 0)
 }
 
-fn is_own(process: c_int) -> bool {
-    // SAFETY: asks for a number.
-    process == handles::own() || process == unsafe { call!(sys::SYS_getpid) } as c_int
-}
-
 /// What is behind the first so many parts.
 fn rest(parts: &[&[u8]], behind: usize) -> Vec<u8> {
     parts.get(behind..).unwrap_or_default().join(&b'/')
 }
 
-/// What a path is about, if the kernel shows something there; else nothing.
-pub(super) fn of(path: &[u8]) -> Option<Own> {
+/// What a path is about, if the kernel shows something there; else nothing. `is_own` tells the process's own numbers from others.
+pub(super) fn of(path: &[u8], is_own: &dyn Fn(c_int) -> bool) -> Option<Own> {
     let parts: Vec<&[u8]> = path.split(|c| *c == b'/').filter(|part| !matches!(*part, b"" | b".")).collect();
     match parts.first().copied()? {
         b"sys" => Some(Own::Nothing),
         b"dev" => of_devices(&parts),
-        b"proc" => Some(of_processes(&parts)),
+        b"proc" => Some(of_processes(&parts, is_own)),
         _ => None,
     }
 }
@@ -83,7 +77,7 @@ fn of_descriptors(parts: &[&[u8]], at: usize) -> Own {
     }
 }
 
-fn of_processes(parts: &[&[u8]]) -> Own {
+fn of_processes(parts: &[&[u8]], is_own: &dyn Fn(c_int) -> bool) -> Own {
     match parts.get(1).copied() {
         Some(b"self" | b"thread-self") => of_process(parts, 2),
         Some(b"locks" | b"sysvipc" | b"net") => Own::State,
@@ -105,5 +99,79 @@ fn of_process(parts: &[&[u8]], at: usize) -> Own {
         Some(b"fd") => of_descriptors(parts, at + 1),
         Some(name) if HARMLESS.contains(&name) => Own::Nothing,
         Some(_) => Own::State,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a path is about in process 77.
+    fn about(path: &str) -> Option<Own> {
+        of(path.as_bytes(), &|process| process == 77)
+    }
+
+    fn descriptor(fd: c_int, rest: &str) -> Option<Own> {
+        Some(Own::Descriptor(fd, rest.into()))
+    }
+
+    #[test]
+    fn other_paths_are_about_nothing_of_this() {
+        for path in ["", "/", "/home/proc/self/fd/3", "/procs", "/device", "/dev/shm/thing", "relative"] {
+            assert_eq!(about(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn descriptors_have_many_names() {
+        for path in ["/proc/self/fd/3", "/proc/77/fd/3", "/proc/thread-self/fd/3", "/dev/fd/3", "//proc/./self//fd/3/"]
+        {
+            assert_eq!(about(path), descriptor(3, ""), "{path}");
+        }
+        assert_eq!(about("/proc/self/task/99/fd/12"), descriptor(12, ""));
+        assert_eq!(about("/dev/stdin"), descriptor(0, ""));
+        assert_eq!(about("/dev/stderr"), descriptor(2, ""));
+        assert_eq!(about("/proc/self/fd/3/below/it"), descriptor(3, "below/it"));
+        // The list of all of them.
+        for path in ["/proc/self/fd", "/dev/fd", "/proc/self/fd/x", "/proc/self/fd/-1", "/proc/self/fd/99999999999"] {
+            assert_eq!(about(path), Some(Own::State), "{path}");
+        }
+    }
+
+    #[test]
+    fn directories_lead_on() {
+        assert_eq!(about("/proc/self/cwd"), Some(Own::Directory(Vec::new())));
+        assert_eq!(about("/proc/self/cwd/a/b"), Some(Own::Directory("a/b".into())));
+        assert_eq!(about("/proc/77/root/etc"), Some(Own::Root("etc".into())));
+    }
+
+    #[test]
+    fn what_threads_cannot_change_is_nothing() {
+        for path in [
+            "/sys/kernel",
+            "/dev/null",
+            "/dev",
+            "/proc",
+            "/proc/cpuinfo",
+            "/proc/self",
+            "/proc/self/maps",
+            "/proc/77/exe",
+        ] {
+            assert_eq!(about(path), Some(Own::Nothing), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_threads_can_change_is_state() {
+        for path in [
+            "/proc/self/status",
+            "/proc/locks",
+            "/proc/net/tcp",
+            "/proc/78/cmdline",
+            "/dev/mqueue/q",
+            "/proc/self/task",
+        ] {
+            assert_eq!(about(path), Some(Own::State), "{path}");
+        }
     }
 }
