@@ -9,14 +9,20 @@ mod filter;
 mod hash;
 #[path = "../../ordain-preload/src/descriptors/hosts.rs"]
 mod hosts;
+#[path = "../../ordain-preload/src/watch/operand.rs"]
+mod operand;
 #[path = "../../ordain-preload/src/files/own.rs"]
 mod own;
 #[path = "../../ordain-preload/src/files/path_text.rs"]
 mod path_text;
+#[path = "../../ordain-preload/src/signals/pending.rs"]
+mod pending;
 #[path = "../../ordain-preload/src/inputs/records.rs"]
 mod records;
 #[path = "../../ordain-preload/src/maps/regions.rs"]
 mod regions;
+#[path = "../../ordain-preload/src/spin/rounds.rs"]
+mod rounds;
 #[path = "../../ordain-preload/src/time/spans.rs"]
 mod spans;
 #[path = "../../ordain-preload/src/watch/table.rs"]

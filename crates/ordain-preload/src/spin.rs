@@ -5,6 +5,8 @@
 //! registers come to be the same again and again, by the same way, it does nothing but wait, and the others go on. It comes back when
 //! they have done something. What computes never has the same registers again, and is left alone, however long it takes.
 
+mod rounds;
+
 use crate::children::family;
 use crate::engine::{self, active, engine, step_now};
 use crate::handles;
@@ -21,6 +23,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{REG_EFL, REG_RIP, REG_RSP};
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
 use ordain_wire::Ending;
+use rounds::Rounds;
 
 /// The signal of the timer, and of the launcher when an execution hangs.
 pub const TICK: i32 = libc::SIGVTALRM;
@@ -31,8 +34,6 @@ const PERIOD: i64 = 4_000;
 /// How many instructions a thread is led by at its first look, and at most.
 const FIRST_LEAD: u32 = 1024;
 const MOST_LEAD: u32 = 1 << 16;
-/// How often a thread must go the same way to be taken to wait.
-const ROUNDS: u32 = 3;
 /// A thread that waits again and again sleeps for twice as many steps of others each time, up to this power of two.
 const MOST_PATIENCE: u32 = 6;
 /// How often all threads may look in vain, one after the other, before nobody is expected to change anything.
@@ -60,18 +61,7 @@ struct Lead {
     thread: ThreadId,
     /// How much processor time was used when that began, in nanoseconds.
     begun: u64,
-    /// How many instructions are left.
-    left: u32,
-    /// A state that it was in, how many instructions ago, and after how many another one is remembered.
-    state: u64,
-    length: u32,
-    renewal: u32,
-    /// The way since then, and the last way that ended where it began.
-    way: u64,
-    last: (u32, u64),
-    rounds: u32,
-    /// The lowest address of an instruction on that way.
-    lowest: u64,
+    rounds: Rounds,
 }
 
 static mut WATCH: Watch = Watch { beat: 0, rings: 0, next: 1, led: 0, lead: None, waits: None };
@@ -183,19 +173,7 @@ fn begin_lead(context: &mut Context, thread: ThreadId, left: u32) {
     if control().debugged.load(Relaxed) != 0 {
         return;
     }
-    watch().lead = Some(Lead {
-        thread,
-        begun: time_used(),
-        left,
-        state: digest(context),
-        length: 0,
-        // It has gone round for long, so it is likely to come back to where it is.
-        renewal: left / 4,
-        way: 0,
-        last: (0, 0),
-        rounds: 0,
-        lowest: u64::MAX,
-    });
+    watch().lead = Some(Lead { thread, begun: time_used(), rounds: Rounds::new(digest(context), left) });
     context.uc_mcontext.gregs[REG_EFL as usize] |= TRAP_FLAG;
 }
 
@@ -209,12 +187,12 @@ pub fn on_instruction(context: &mut Context) -> bool {
     let rip = context.uc_mcontext.gregs[REG_RIP as usize] as u64;
     let led = active() && !trap::is_own(rip);
     if let Some(lead) = w.lead.as_mut().filter(|lead| led && lead.thread == engine().me()) {
-        if lead.go_on(digest(context), rip) {
-            w.waits = Some((lead.thread, lead.lowest));
+        if lead.rounds.go_on(digest(context), rip) {
+            w.waits = Some((lead.thread, lead.rounds.lowest()));
             // It is to wait on its own stack, not on that of this handler: the signal comes when this has returned.
             // SAFETY: a signal to this very thread.
             unsafe { call!(libc::SYS_tgkill, call!(sys::SYS_getpid), call!(sys::SYS_gettid), TICK) };
-        } else if lead.left > 0 {
+        } else if lead.rounds.left() > 0 {
             return true;
         }
     }
@@ -225,28 +203,6 @@ pub fn on_instruction(context: &mut Context) -> bool {
     }
     context.uc_mcontext.gregs[REG_EFL as usize] &= !TRAP_FLAG;
     true
-}
-
-impl Lead {
-    /// Takes note of the state behind an instruction; true if the thread is found to go round.
-    fn go_on(&mut self, state: u64, rip: u64) -> bool {
-        self.left -= 1;
-        self.length += 1;
-        self.way = mix(self.way ^ state);
-        self.lowest = self.lowest.min(rip);
-        if state == self.state {
-            let round = (self.length, self.way);
-            self.rounds = if round == self.last { self.rounds + 1 } else { 1 };
-            (self.last, self.length, self.way) = (round, 0, 0);
-            return self.rounds >= ROUNDS;
-        }
-        if self.length == self.renewal {
-            // Another state, and twice as long: whichever way it goes, it comes back to one of these (Brent).
-            (self.state, self.length, self.way, self.rounds, self.lowest) = (state, 0, 0, 0, u64::MAX);
-            self.renewal *= 2;
-        }
-        false
-    }
 }
 
 /// All registers of a thread in one number.

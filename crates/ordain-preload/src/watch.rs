@@ -5,6 +5,7 @@
 //! whoever runs next. Two threads that use the same bytes, neither of which was made after the other's use or has joined it, are told.
 
 mod code;
+mod operand;
 mod table;
 
 use crate::engine::{active, engine};
@@ -18,7 +19,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{REG_RBP, REG_RIP, REG_RSP};
 use ordain_model::ThreadId;
-use ordain_wire::{NO_REGISTER, Status, Trouble, WatchSite};
+use ordain_wire::{Status, Trouble, WatchSite};
 use table::{ROOM, Seen, Table, Use};
 
 /// How often an instruction may use memory again that its thread has used before, until it is left alone for as long as the same thread
@@ -233,7 +234,7 @@ impl Watched {
             return self.rest(number);
         }
         let site = self.sites[number].at;
-        let (first, size) = (operand(&site, registers), u64::from(site.size.max(1)));
+        let (first, size) = (operand::address(&site, registers, sys::fs_base()), u64::from(site.size.max(1)));
         let calls = calls_on_stack(registers);
         let mut repeated = true;
         let mut at = first;
@@ -319,20 +320,6 @@ fn calls_on_stack(registers: &[i64; 23]) -> [u64; 3] {
         }
     }
     calls
-}
-
-/// The address of an instruction's operand.
-fn operand(site: &WatchSite, registers: &[i64; 23]) -> u64 {
-    let value = |register: u8| if register == NO_REGISTER { 0 } else { registers[register as usize % 23] };
-    let mut address = site.displacement.wrapping_add(value(site.base));
-    address = address.wrapping_add(value(site.index).wrapping_mul(i64::from(site.scale)));
-    if site.bit != NO_REGISTER {
-        let size = i64::from(site.size.max(1));
-        // The number of the bit is as wide as the operand.
-        let bit = value(site.bit) << (64 - 8 * size) >> (64 - 8 * size);
-        address = address.wrapping_add(bit.div_euclid(8 * size) * size);
-    }
-    (address as u64).wrapping_add(if site.local != 0 { sys::fs_base() } else { 0 })
 }
 
 /// Another thread goes on: instructions that its predecessor has used too often have their breakpoints again.

@@ -11,6 +11,7 @@ mod faults;
 mod handlers;
 pub mod imports;
 mod masked;
+mod pending;
 mod raw;
 mod timers;
 
@@ -19,6 +20,7 @@ pub use child::{are_passed_on, child_ended, expect_child, note_sent, send_from_c
 pub use faults::{abort, take_fault};
 pub use handlers::{breaks, has_broken, take};
 pub use masked::{MaskedCall, PUT_OFF, put_off, with_mask};
+pub use pending::{Signal, blockable};
 pub use raw::{is_followed, system_call};
 pub use timers::{interrupts_sleep, is_armed, is_late, note_passing};
 
@@ -34,13 +36,12 @@ use core::ffi::c_int;
 use libc::{SIG_DFL, SIG_IGN};
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, SIGNAL_ONCE, ThreadId, Wait};
 use ordain_wire::Ending;
+use pending::{add, bit, is_ignored_by_default, remove, set_of, take_next};
 
 /// Where the object of all signals is said to be.
 const ADDRESS: u64 = 1;
 /// How many signals there are, and signal zero.
 const COUNT: usize = 65;
-/// The first signal that is queued.
-const FIRST_QUEUED: c_int = 32;
 
 /// What the kernel knows of a handler.
 #[repr(C)]
@@ -66,18 +67,6 @@ impl Action {
     fn is_handled(&self) -> bool {
         self.handler > SIG_IGN
     }
-}
-
-/// A signal, and what comes with it.
-#[derive(Clone, Copy)]
-pub struct Signal {
-    number: c_int,
-    code: c_int,
-    value: usize,
-    /// Who has sent it, or what child has ended.
-    process: c_int,
-    /// Whether any thread may take it.
-    shared: bool,
 }
 
 impl Signal {
@@ -127,48 +116,9 @@ fn signals() -> &'static mut Signals {
     unsafe { &mut *SIGNALS }
 }
 
-fn bit(signal: c_int) -> u64 {
-    1 << (signal - 1)
-}
-
 /// Whether the program is linked with one of these functions.
 pub fn is_linked(names: &[&core::ffi::CStr]) -> bool {
     imports::any(names)
-}
-
-/// Signals that cannot be blocked.
-fn unblockable() -> u64 {
-    bit(libc::SIGKILL) | bit(libc::SIGSTOP)
-}
-
-/// What a mask blocks of the signals that can be blocked.
-pub fn blockable(mask: u64) -> u64 {
-    mask & !unblockable()
-}
-
-fn set_of(list: &[Signal]) -> u64 {
-    list.iter().fold(0, |set, s| set | bit(s.number))
-}
-
-/// Adds a signal to those that are pending: a second one of the same number only if that is queued.
-fn add(list: &mut Vec<Signal>, signal: Signal) {
-    if signal.number >= FIRST_QUEUED || list.iter().all(|s| s.number != signal.number) {
-        list.push(signal);
-    }
-}
-
-/// The next signal that a mask lets through: as in the kernel, those for the thread come before those for the process, and of these the one
-/// with the lowest number.
-fn take_next(list: &mut Vec<Signal>, mask: u64) -> Option<Signal> {
-    let ready = list.iter().enumerate().filter(|(_, s)| mask & bit(s.number) == 0);
-    let (place, _) = ready.min_by_key(|(place, s)| (s.shared, s.number, *place))?;
-    Some(list.remove(place))
-}
-
-/// Takes the first signal of a number.
-fn remove(list: &mut Vec<Signal>, number: c_int) -> Option<Signal> {
-    let place = list.iter().position(|s| s.number == number)?;
-    Some(list.remove(place))
 }
 
 /// Takes over dispositions and the mask that constructors have set. From now on broken pipes are errors to us.
@@ -303,12 +253,6 @@ fn is_ignored(signal: c_int) -> bool {
         SIG_DFL => is_ignored_by_default(signal),
         _ => false,
     }
-}
-
-/// Signals that do nothing by default. Those of a terminal stop no program that has none.
-fn is_ignored_by_default(signal: c_int) -> bool {
-    use libc::{SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
-    matches!(signal, SIGCHLD | SIGCONT | SIGTSTP | SIGTTIN | SIGTTOU | SIGURG | SIGWINCH)
 }
 
 fn act_by_default(signal: c_int) {
