@@ -6,18 +6,18 @@ mod attempt;
 mod ended;
 mod explore;
 mod fragment;
-mod observed;
+mod side_effects;
 
 pub use ended::{Aftermath, Ended};
 
 use attempt::Attempt;
-use observed::Observed;
+use side_effects::SideEffects;
 
 use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::resources;
 use crate::shared::Shared;
 use crate::view::View;
-use crate::watch::{Sighting, Watcher};
+use crate::watch::{WatchResult, Watcher};
 use ordain_check::Limit;
 use ordain_explore::frontier::Order;
 use ordain_explore::{Plan, Target};
@@ -46,7 +46,7 @@ pub enum Failure {
     #[error("Ordain's runtime failed inside the program: {0}")]
     Broken(String),
     /// The limit of the check was reached before the execution ended.
-    #[error("the time was over before the execution ended")]
+    #[error("the time limit was reached before the execution ended")]
     Over,
 }
 
@@ -95,7 +95,7 @@ pub struct Native {
     /// Changes of mode so far.
     pub changes: Vec<ModeChange>,
     /// What any run of this program has done that the search does not follow.
-    observed: Arc<Observed>,
+    side_effects: Arc<SideEffects>,
     /// Processes that were lost.
     pub losses: u64,
     /// How the last one was.
@@ -170,7 +170,7 @@ impl Native {
             aftermath: Aftermath::unreported(Ended::ByModel, ThreadId::MAIN),
             failure: None,
             changes: Vec::new(),
-            observed: Arc::default(),
+            side_effects: Arc::default(),
             losses: 0,
             last_loss: None,
             lessons: Vec::new(),
@@ -181,7 +181,7 @@ impl Native {
     pub fn fresh(&self, mode: Mode) -> Result<Self, Failure> {
         let mut other = Self::new(self.launch.clone(), self.options, Some(mode), self.patience)?;
         other.pool = self.pool;
-        other.observed = Arc::clone(&self.observed);
+        other.side_effects = Arc::clone(&self.side_effects);
         // It comes from a follower like this one, so it is taken over whole.
         let _ = other.follower.adopt(&self.follower.known_since(0, 0));
         other.shared.set_inputs(&self.shared.inputs());
@@ -206,9 +206,9 @@ impl Native {
     }
 
     /// What the last execution showed, if it was watched.
-    pub(crate) fn sighting(&mut self) -> Sighting {
+    pub(crate) fn watch_result(&mut self) -> WatchResult {
         let process = self.process.as_ref().map(Process::id);
-        self.watcher.as_mut().map(|watcher| watcher.sighting(process, &self.shared)).unwrap_or_default()
+        self.watcher.as_mut().map(|watcher| watcher.watch_result(process, &self.shared)).unwrap_or_default()
     }
 
     /// The same in the same mode, which it may leave.
@@ -273,22 +273,22 @@ impl Native {
     /// What the program has done so far, in this run or in others that came from it, that the model does not know: bits of
     /// [`ordain_wire::Unmodelled`].
     pub fn unmodelled(&self) -> u64 {
-        self.observed().unmodelled()
+        self.side_effects().unmodelled()
     }
 
     /// Takes over what an earlier search has noticed of that.
     pub fn note_unmodelled(&self, bits: u64) {
-        self.observed.note_unmodelled(bits);
+        self.side_effects.note_unmodelled(bits);
     }
 
     /// How many child processes an execution made, at most.
     pub fn children(&self) -> u32 {
-        self.observed().children()
+        self.side_effects().children()
     }
 
     /// Whether executions at the same time would be in each other's way, if each process had a view of its own or not.
     pub(crate) fn collides_in(&self, view: bool) -> bool {
-        self.observed().collides_in(view)
+        self.side_effects().collides_in(view)
     }
 
     /// The same in the same mode, which it may leave, with this view of the system.
@@ -299,9 +299,9 @@ impl Native {
     }
 
     /// What all runs of this program have done, this one included.
-    fn observed(&self) -> &Observed {
-        self.observed.note(&self.shared);
-        &self.observed
+    fn side_effects(&self) -> &SideEffects {
+        self.side_effects.note(&self.shared);
+        &self.side_effects
     }
 
     /// Loops that are known to end by themselves.
@@ -408,7 +408,7 @@ impl Native {
             shared.set_inputs(&self.shared.inputs());
             let counts = self.shared.control().compare_output.load(Relaxed);
             shared.control().compare_output.store(counts, Relaxed);
-            self.observed.note(&self.shared);
+            self.side_effects.note(&self.shared);
             self.shared = shared;
         }
         if !self.shared.write_known(&self.follower.known_since(0, 0)) {
@@ -426,7 +426,7 @@ impl Native {
                 let errors = String::from_utf8_lossy(&errors);
                 return Err(Failure::Early(format!("{}. {}", describe(status), errors.trim())));
             }
-            Waited::Stuck => return Err(Failure::Early("it does not come to main".into())),
+            Waited::Stuck => return Err(Failure::Early("it does not reach main".into())),
             Waited::Over => return Err(Failure::Over),
         }
         let id = process.id();
@@ -526,6 +526,6 @@ impl Target for Native {
 
 impl Drop for Native {
     fn drop(&mut self) {
-        self.observed.note(&self.shared);
+        self.side_effects.note(&self.shared);
     }
 }

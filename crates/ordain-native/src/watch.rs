@@ -69,7 +69,7 @@ struct Placed {
 
 /// What a watched execution showed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sighting {
+pub(crate) struct WatchResult {
     /// Two threads, by their numbers, with their instructions and those that called them.
     pub(crate) shared: Option<[(u32, [u64; 4]); 2]>,
     /// Why not everything was watched.
@@ -149,7 +149,7 @@ impl Watcher {
     }
 
     /// What the execution that has just ended showed.
-    pub(crate) fn sighting(&mut self, pid: Option<u32>, shared: &Shared) -> Sighting {
+    pub(crate) fn watch_result(&mut self, pid: Option<u32>, shared: &Shared) -> WatchResult {
         let watch = &shared.control().watch;
         match watch.trouble.load() {
             Some(Trouble::None) => {}
@@ -179,7 +179,7 @@ impl Watcher {
                 (watch.threads[i].load(Relaxed), places)
             })
         });
-        Sighting { shared, trouble: self.trouble.clone() }
+        WatchResult { shared, trouble: self.trouble.clone() }
     }
 
     /// Whether a mapping is of a file that is watched where it is.

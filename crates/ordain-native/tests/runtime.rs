@@ -1,6 +1,8 @@
 //! Unit tests of the runtime. It has no standard library and is only built to be preloaded, so it cannot run tests itself: the parts of it
 //! that use nothing of the process, but only compute, are included here as they are, with the tests beside their code.
 
+#![expect(unreachable_pub, reason = "the runtime has no users for whom this would be a promise")]
+
 extern crate alloc;
 
 #[path = "../../ordain-preload/src/filter/program.rs"]

@@ -208,7 +208,7 @@ pub fn step_now(op: Operation) -> Outcome {
 fn refuse_what_is_no_deadlock() {
     if descriptors::is_behind() && descriptors::are_sent() {
         refuse(format_args!(
-            "descriptors were sent in messages (SCM_RIGHTS) that nobody has received; when these are closed cannot be followed"
+            "descriptors were sent in messages (SCM_RIGHTS) that nobody has received; their closing cannot be followed"
         ));
     }
     if descriptors::is_behind() {

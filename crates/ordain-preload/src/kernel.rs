@@ -79,7 +79,7 @@ pub fn restore() {
 
 /// The program does what memory cannot undo: another mode goes on.
 fn leave(what: &str, name: &str) -> ! {
-    link::refuse(format_args!("the program {what} ({name}), which putting its memory back does not undo"))
+    link::refuse(format_args!("the program {what} ({name}), which restoring its memory does not undo"))
 }
 
 /// The program locks a file by a descriptor that was open when main began: the lock stays.

@@ -13,8 +13,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use ordain_explore::frontier::{Explored, Fragment};
 use ordain_model::{Divergence, Options, ThreadId, Transition};
 use ordain_wire::{
-    Control, Event, FRAGMENT_OFFSET, FRAGMENT_SIZE, Known, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_PREFIX,
-    MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Piece, Request, Status, ThreadRecord, Turn,
+    Control, Event, FRAGMENT_OFFSET, FRAGMENT_SIZE, FragmentBytes, Knowledge, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE,
+    MOST_PREFIX, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Request, Status, ThreadRecord, Turn,
 };
 
 static mut SHARED: *mut u8 = null_mut();
@@ -123,14 +123,14 @@ pub fn write_pairs(pairs: &[[u32; 2]]) {
 }
 
 /// What the launcher knows of earlier executions.
-pub fn read_known() -> Known {
+pub fn read_known() -> Knowledge {
     let length = (control().names_length.load(Relaxed) as usize).min(NAMES_SIZE);
     // SAFETY: the part for it.
-    Known::read(unsafe { part(NAMES_OFFSET, length) }).unwrap_or_default()
+    Knowledge::read(unsafe { part(NAMES_OFFSET, length) }).unwrap_or_default()
 }
 
 /// Tells the launcher what has become known.
-pub fn write_known(known: &Known) {
+pub fn write_known(known: &Knowledge) {
     // SAFETY: the part for it.
     match known.write(unsafe { part(NAMES_OFFSET, NAMES_SIZE) }) {
         Some(length) => control().names_length.store(length as u32, Relaxed),
@@ -142,13 +142,13 @@ pub fn write_known(known: &Known) {
 pub fn read_fragment() -> Option<Fragment> {
     let length = (control().fragment_length.load(Relaxed) as usize).min(FRAGMENT_SIZE);
     // SAFETY: the part for it.
-    Piece::read(unsafe { part(FRAGMENT_OFFSET, length) })
+    FragmentBytes::read(unsafe { part(FRAGMENT_OFFSET, length) })
 }
 
 /// Tells the launcher what has become of the fragment; `false` if that is too much.
 pub fn write_explored(explored: &Explored) -> bool {
     // SAFETY: the part for it.
-    let length = Piece::write(explored, unsafe { part(FRAGMENT_OFFSET, FRAGMENT_SIZE) });
+    let length = FragmentBytes::write(explored, unsafe { part(FRAGMENT_OFFSET, FRAGMENT_SIZE) });
     control().fragment_length.store(length.unwrap_or(0) as u32, Relaxed);
     length.is_some()
 }

@@ -36,7 +36,7 @@ pub fn check_shared(all: &[Region]) {
     let control = control() as *const Control as usize;
     let is_ours = |r: &Region| own.contains(&r.start) || (control..control + SHARED_SIZE).contains(&r.start);
     if all.iter().any(|r| r.writable && r.shared && !is_ours(r)) {
-        link::leave_mode(format_args!("shared memory is there when main begins, and executions would share it"));
+        link::leave_mode(format_args!("shared memory exists when main begins, and executions would share it"));
     }
 }
 

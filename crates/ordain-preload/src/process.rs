@@ -16,7 +16,9 @@ use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_model::names::Birth;
 use ordain_model::{ObjectId, Operation, Site};
-use ordain_wire::{Control, Ending, Known, LOADER_ENVIRONMENT, Mode, SHARED_FD, SHARED_SIZE, State, Status, VERSION};
+use ordain_wire::{
+    Control, Ending, Knowledge, LOADER_ENVIRONMENT, Mode, SHARED_FD, SHARED_SIZE, State, Status, VERSION,
+};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -249,7 +251,7 @@ fn prepare_donors() {
 }
 
 /// Takes over names and other knowledge of earlier executions.
-pub fn learn(e: &mut Engine, known: Known) {
+pub fn learn(e: &mut Engine, known: Knowledge) {
     for (number, birth, kind) in known.births {
         e.arbiter.names_mut().adopt(number, birth, kind);
         if let Birth::External { key, generation, .. } = birth {

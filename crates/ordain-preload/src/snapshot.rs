@@ -172,7 +172,7 @@ extern "C" fn serve() -> ! {
     match take() {
         // SAFETY: only the carrier comes here.
         Ok(taken) => unsafe { SNAPSHOT = Some(taken) },
-        Err(reason) => link::refuse(format_args!("memory cannot be put back: {reason}")),
+        Err(reason) => link::refuse(format_args!("memory cannot be restored: {reason}")),
     }
     link::hand_over(Status::Ready);
     loop {
@@ -438,7 +438,7 @@ impl Snapshot {
                 }
             });
             if let Err(reason) = result {
-                link::refuse(format_args!("memory cannot be put back: {reason}"));
+                link::refuse(format_args!("memory cannot be restored: {reason}"));
             }
         }
         let cold = core::mem::take(&mut self.cold);

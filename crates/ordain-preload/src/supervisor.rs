@@ -20,8 +20,8 @@ use ordain_explore::strategy::{Bound, Bounded, Kind, Mixed, Optimal};
 use ordain_explore::{Coverage, Fingerprint, Plan, Strategy, Summary, Target, search};
 use ordain_model::{End, Execution, Names, ThreadId};
 use ordain_wire::{
-    BoundKind, ClassUse, Control, Ending, Estimating, Exhausted, Follower, Known, Lead, Mode, Request, Telling,
-    Unmodelled,
+    Authority, BoundKind, ClassUse, Control, Ending, Estimating, Exhausted, Follower, Knowledge, Mode, Observation,
+    Request, Unmodelled,
 };
 
 /// The search of this process.
@@ -47,9 +47,9 @@ struct Supervisor {
 
 static mut SUPERVISOR: *mut Supervisor = core::ptr::null_mut();
 
-struct Inside<'a>(&'a mut Supervisor);
+struct SearchTarget<'a>(&'a mut Supervisor);
 
-impl Target for Inside<'_> {
+impl Target for SearchTarget<'_> {
     fn run(&mut self, plan: &mut Plan<'_>) {
         let s = &mut *self.0;
         let e = engine();
@@ -74,16 +74,16 @@ impl Target for Inside<'_> {
             // The plan decided as it went, so it cannot be asked again.
             false => {
                 s.follower.begin();
-                s.follower.feed(e.events.bytes(), &mut Lead::Events)
+                s.follower.feed(e.events.bytes(), &mut Authority::Events)
             }
         };
         let concluded = followed.and_then(|()| match shielded {
-            true => s.follower.conclude(by, &mut Lead::Plan(plan)),
+            true => s.follower.conclude(by, &mut Authority::Plan(plan)),
             false if by.is_none() && e.was_cut() => {
                 s.follower.arbiter.finish_with(End::Cut);
                 Ok(())
             }
-            false => s.follower.conclude(by, &mut Lead::Events),
+            false => s.follower.conclude(by, &mut Authority::Events),
         });
         if let Err(contradiction) = concluded {
             s.contradiction = Some(contradiction.0);
@@ -99,14 +99,14 @@ impl Target for Inside<'_> {
     }
 }
 
-impl Inside<'_> {
+impl SearchTarget<'_> {
     /// Estimates how much there is. What is found on the way is told.
     fn forecast(
         &mut self,
         strategy: &mut dyn Strategy,
         executions: u64,
         at_the_end: bool,
-        telling: &mut bool,
+        remarkable: &mut bool,
         restarted: &mut bool,
     ) {
         let control = control();
@@ -116,8 +116,8 @@ impl Inside<'_> {
         let mut foresight = core::mem::take(&mut self.0.foresight);
         let effort = effort.until(&is_stopped);
         let forecast = foresight.forecast(self, strategy, executions, effort, &mut |target| {
-            *telling = target.0.contradiction.is_some() || is_worth_telling(target.execution(), control);
-            if *telling { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            *remarkable = target.0.contradiction.is_some() || is_remarkable(target.execution(), control);
+            if *remarkable { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         self.0.foresight = foresight;
         match forecast {
@@ -150,7 +150,7 @@ fn ended_by() -> Option<(ThreadId, bool)> {
 }
 
 /// Whether the launcher should hear of the last execution.
-fn is_worth_telling(execution: &Execution, control: &Control) -> bool {
+fn is_remarkable(execution: &Execution, control: &Control) -> bool {
     let ended_well = match control.ending.load() {
         Some(Ending::Model) => true,
         Some(Ending::Exit) => control.detail.load(Relaxed) == control.expected_status.load(Relaxed),
@@ -159,7 +159,7 @@ fn is_worth_telling(execution: &Execution, control: &Control) -> bool {
     !ended_well || !execution.misuses.is_empty() || !matches!(execution.end, End::Complete | End::Cut | End::Running)
 }
 
-/// Explores until the turn is over, something is worth telling, or nothing is left; leaves everything in the control words.
+/// Explores until the turn is over, an execution is remarkable, or nothing is left; leaves everything in the control words.
 pub fn explore(execute: fn()) {
     heap::inside(|| {
         // SAFETY: only the carrier comes here.
@@ -220,9 +220,9 @@ impl Supervisor {
                 let (seed, depth) = (control.seed.load(Relaxed), control.depth.load(Relaxed) as usize);
                 if control.class_use.is(ClassUse::Compare) {
                     samples = true;
-                    Box::new(Exposed::new(|| Box::new(Mixed::new(seed))))
+                    Box::new(UnshieldedSampler::new(|| Box::new(Mixed::new(seed))))
                 } else if samples {
-                    Box::new(Exposed::new(|| kind.make(seed, depth)))
+                    Box::new(UnshieldedSampler::new(|| kind.make(seed, depth)))
                 } else {
                     kind.make(seed, depth)
                 }
@@ -257,7 +257,7 @@ impl Supervisor {
     /// Lets the follower know what the engine knows.
     fn follow_engine(&mut self) {
         let e = engine();
-        let known = Known { births: e.arbiter.names().births(self.told.0).collect(), long_loops: Vec::new() };
+        let known = Knowledge { births: e.arbiter.names().births(self.told.0).collect(), long_loops: Vec::new() };
         if self.follower.adopt(&known).is_err() {
             self.contradiction = Some("the names of objects are not those that were told");
         }
@@ -276,39 +276,39 @@ impl Supervisor {
             }
             self.told = self.follower.extent();
         }
-        let mut whole = core::mem::replace(&mut self.strategy, Box::new(Nothing));
+        let mut whole = core::mem::replace(&mut self.strategy, Box::new(NoStrategy));
         let (Some(fragment), Some(strategy)) = (link::read_fragment(), whole.divisible()) else {
             link::break_down(format_args!("there is no fragment to explore"));
         };
-        let mut turn = TurnOver::begin();
-        let mut inside = Inside(self);
+        let mut turn = TurnLimit::begin();
+        let mut inside = SearchTarget(self);
         let (mut explored, summary) =
             explore_fragment(&mut inside, strategy, &fragment, &mut |target, summary| turn.look(target, summary));
         turn.classes.tell();
-        let (mut telling, mut restarted) = (turn.telling, false);
+        let (mut remarkable, mut restarted) = (turn.remarkable, false);
         control().estimated.store(0, Relaxed);
         let unforeseen = &mut inside.0.unforeseen;
         *unforeseen = (unforeseen.0 + summary.executions, unforeseen.1 + summary.steps);
         let estimating = control().estimating.load().unwrap_or(Estimating::No);
-        if estimating != Estimating::No && !telling && !summary.restarted {
+        if estimating != Estimating::No && !remarkable && !summary.restarted {
             // The worker knows its own part only, so it looks from the beginning.
             let mut beginning = Optimal::default();
             if let Some(mut plan) = beginning.plan() {
                 inside.run(&mut plan);
-                telling = inside.0.contradiction.is_some() || is_worth_telling(inside.execution(), control());
+                remarkable = inside.0.contradiction.is_some() || is_remarkable(inside.execution(), control());
             }
-            if !telling && !inside.execution().learned {
+            if !remarkable && !inside.execution().learned {
                 beginning.learn(inside.execution());
-                inside.forecast(&mut beginning, 1, estimating == Estimating::Best, &mut telling, &mut restarted);
+                inside.forecast(&mut beginning, 1, estimating == Estimating::Best, &mut remarkable, &mut restarted);
             }
         }
         explored.loops = self.follower.arbiter.long_loops().to_vec();
         if !link::write_explored(&explored) {
-            link::refuse(format_args!("what is left of a fragment is too much to be told"));
+            link::refuse(format_args!("the rest of a fragment of the search is too large to be reported"));
         }
         link::write_pairs(&crossing::encode(&crossing::crossings(strategy)));
         self.strategy = whole;
-        self.tell(&summary, telling, restarted || summary.restarted, used);
+        self.report(&summary, remarkable, restarted || summary.restarted, used);
     }
 
     fn explore(&mut self) {
@@ -316,32 +316,32 @@ impl Supervisor {
         let used = processor_time();
         let mut restarted = false;
         // The search has the strategy, and the target all the rest.
-        let mut strategy = core::mem::replace(&mut self.strategy, Box::new(Nothing));
-        let mut inside = Inside(self);
+        let mut strategy = core::mem::replace(&mut self.strategy, Box::new(NoStrategy));
+        let mut inside = SearchTarget(self);
         let mut summary = Summary::default();
-        let mut turn = TurnOver::begin();
+        let mut turn = TurnLimit::begin();
         if turn.most > 0 {
             summary = search(&mut inside, &mut *strategy, &mut |target, summary| turn.look(target, summary));
             heap::unshield();
         }
         turn.classes.tell();
-        let mut telling = turn.telling;
+        let mut remarkable = turn.remarkable;
         restarted |= summary.restarted;
         control.estimated.store(0, Relaxed);
         let unforeseen = &mut inside.0.unforeseen;
         *unforeseen = (unforeseen.0 + summary.executions, unforeseen.1 + summary.steps);
         let estimating = control.estimating.load().unwrap_or(Estimating::No);
         let best = estimating == Estimating::Best;
-        if estimating != Estimating::No && !telling && !summary.exhausted && !inside.0.samples {
+        if estimating != Estimating::No && !remarkable && !summary.exhausted && !inside.0.samples {
             let before = if restarted { 0 } else { control.before.load(Relaxed) };
             let mut again = false;
-            inside.forecast(&mut *strategy, before + summary.executions, best, &mut telling, &mut again);
+            inside.forecast(&mut *strategy, before + summary.executions, best, &mut remarkable, &mut again);
             if again {
                 // What was just made does not count either.
                 (summary.executions, summary.blocked, restarted) = (0, 0, true);
             }
         }
-        if !summary.exhausted && !self.samples && (telling || best) {
+        if !summary.exhausted && !self.samples && (remarkable || best) {
             link::write_pairs(&crossing::encode(&crossing::crossings(&*strategy)));
         } else {
             control.prefix_length.store(0, Relaxed);
@@ -354,11 +354,11 @@ impl Supervisor {
             link::write_explored(&Explored { loops, ..divisible.unload() });
         }
         self.strategy = strategy;
-        self.tell(&summary, telling, restarted, used);
+        self.report(&summary, remarkable, restarted, used);
     }
 
     /// Leaves everything in the control words.
-    fn tell(&mut self, summary: &Summary, telling: bool, restarted: bool, used: u64) {
+    fn report(&mut self, summary: &Summary, remarkable: bool, restarted: bool, used: u64) {
         let control = control();
         if let Some(contradiction) = self.contradiction {
             link::break_down(format_args!("the report of an execution contradicts the model: {contradiction}"));
@@ -373,13 +373,13 @@ impl Supervisor {
         control.spin_held.store(self.spin_held.into(), Relaxed);
         control.restarted.store(restarted.into(), Relaxed);
         let execution = if self.samples { engine().arbiter.execution() } else { self.follower.arbiter.execution() };
-        control.telling.store(match &execution.end {
-            _ if !telling => Telling::Nothing,
+        control.observation.store(match &execution.end {
+            _ if !remarkable => Observation::None,
             End::Diverged(divergence) => {
                 link::write_departure(divergence);
-                Telling::Departure
+                Observation::Departure
             }
-            _ => Telling::Execution,
+            _ => Observation::Execution,
         });
         control.exhausted.store(match (summary.exhausted, self.strategy.coverage()) {
             (false, _) => Exhausted::No,
@@ -387,7 +387,7 @@ impl Supervisor {
             (true, Coverage::Bound) => Exhausted::Bound,
             (true, Coverage::Samples) => Exhausted::Samples,
         });
-        if self.samples && telling {
+        if self.samples && remarkable {
             // The names must be those of the engine.
             heap::inside(|| self.follow_engine());
         }
@@ -405,25 +405,25 @@ impl Supervisor {
 const LONG: u64 = 1_000_000;
 
 /// Decides when a turn is over.
-struct TurnOver {
+struct TurnLimit {
     most: u64,
     time: u64,
     started: u64,
-    telling: bool,
+    remarkable: bool,
     classes: Classes,
 }
 
-impl TurnOver {
+impl TurnLimit {
     fn begin() -> Self {
         let control = control();
         let (most, time) = (control.most.load(Relaxed), control.time.load(Relaxed));
-        Self { most, time, started: now(), telling: false, classes: Classes::begin() }
+        Self { most, time, started: now(), remarkable: false, classes: Classes::begin() }
     }
 
     /// Looks at an execution.
-    fn look(&mut self, target: &mut Inside<'_>, summary: &Summary) -> ControlFlow<()> {
+    fn look(&mut self, target: &mut SearchTarget<'_>, summary: &Summary) -> ControlFlow<()> {
         let execution = target.execution();
-        self.telling = target.0.contradiction.is_some() || is_worth_telling(execution, control());
+        self.remarkable = target.0.contradiction.is_some() || is_remarkable(execution, control());
         let visible = execution.visible() as u32;
         let spin_held = execution.spin_held;
         if visible > target.0.visible || spin_held && !target.0.spin_held {
@@ -434,7 +434,7 @@ impl TurnOver {
         }
         let done = summary.executions;
         if target.0.samples {
-            self.telling |= self.classes.is_unexplored(target.execution());
+            self.remarkable |= self.classes.is_unexplored(target.execution());
         } else {
             let Supervisor { foresight, follower, fingerprint, .. } = &mut *target.0;
             foresight.hear(follower.arbiter.execution());
@@ -447,7 +447,7 @@ impl TurnOver {
         let over = done >= self.most || is_stopped() || self.is_late(done);
         // What such threads wait for is not visible, so nothing can be planned.
         let blind = !target.0.samples && control().unmodelled.load(Relaxed) & Unmodelled::MemoryLoops.bit() != 0;
-        if self.telling || over || blind { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.remarkable || over || blind { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Whether the time is over after so many executions. Not before some were made: so a small search is never divided, and comes to the
@@ -463,16 +463,16 @@ impl TurnOver {
 }
 
 /// A sampler, which has nothing to lose: it goes on while the memory of the search is read-only, so everything it has is elsewhere.
-struct Exposed(Box<dyn Strategy>);
+struct UnshieldedSampler(Box<dyn Strategy>);
 
-impl Exposed {
+impl UnshieldedSampler {
     fn new(make: impl FnOnce() -> Box<dyn Strategy>) -> Self {
         // SAFETY: no execution runs.
         Self(unsafe { heap::outside(make) })
     }
 }
 
-impl Strategy for Exposed {
+impl Strategy for UnshieldedSampler {
     fn plan(&mut self) -> Option<Plan<'_>> {
         // SAFETY: no execution runs.
         unsafe { heap::outside(|| self.0.plan()) }
@@ -494,9 +494,9 @@ impl Strategy for Exposed {
 }
 
 /// Stands for the strategy while the search has it.
-struct Nothing;
+struct NoStrategy;
 
-impl Strategy for Nothing {
+impl Strategy for NoStrategy {
     fn plan(&mut self) -> Option<Plan<'_>> {
         None
     }

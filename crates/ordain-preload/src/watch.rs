@@ -20,7 +20,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{REG_RBP, REG_RIP, REG_RSP};
 use ordain_model::ThreadId;
 use ordain_wire::{Status, Trouble, WatchSite};
-use table::{ROOM, Seen, Table, Use};
+use table::{ROOM, Table, Use, UseResult};
 
 /// How often an instruction may use memory again that its thread has used before, until it is left alone for as long as the same thread
 /// runs: at first, and after that.
@@ -245,16 +245,16 @@ impl Watched {
             let clocks = &self.clocks;
             let knows = |other: u32, clock: u32| clocks[me.index()].get(other as usize).is_some_and(|c| *c >= clock);
             match self.table.note(at >> 3, mask, (me.0, clock, site.address), calls, knows) {
-                Seen::New => repeated = false,
-                Seen::Again => {}
-                Seen::Shared { thread, site: other, calls: others } => {
+                UseResult::New => repeated = false,
+                UseResult::Again => {}
+                UseResult::Shared { thread, site: other, calls: others } => {
                     tell(0, thread, other, others);
                     tell(1, me.0, site.address, calls);
                     watch.memory.store(at, Relaxed);
                     watch.found.store(1, Relaxed);
                     return unmodelled::note(Unmodelled::Atomics);
                 }
-                Seen::NoRoom => return trouble(Trouble::TooMuch),
+                UseResult::NoRoom => return trouble(Trouble::TooMuch),
             }
             at = behind;
         }

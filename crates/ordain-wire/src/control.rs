@@ -203,11 +203,11 @@ numbered! {
 }
 
 numbered! {
-    /// What the last execution of a turn is told for.
-    Telling {
-        /// It is not told.
-        Nothing,
-        /// It is worth a look; its events are in the log.
+    /// What the last execution of a turn showed.
+    Observation {
+        /// Nothing that is worth a look.
+        None,
+        /// It is worth a look: its events are in the log.
         Execution,
         /// It departed from its plan, and how is in the message.
         Departure,
@@ -312,8 +312,8 @@ pub struct Control {
     pub spin_held: AtomicU32,
     /// Whether nothing is left.
     pub exhausted: AtomicEnum<Exhausted>,
-    /// What the last execution is told for.
-    pub telling: AtomicEnum<Telling>,
+    /// What the last execution showed.
+    pub observation: AtomicEnum<Observation>,
     /// Processor time of this turn, in nanoseconds.
     pub cpu: AtomicU64,
     /// Whether what was counted before was explored under a wrong assumption, and is explored again.

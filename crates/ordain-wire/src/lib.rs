@@ -19,11 +19,11 @@ mod watch;
 pub use control::{
     BoundKind, CLASSES_OFFSET, ClassUse, Control, Ending, Estimating, Exhausted, FRAGMENT_OFFSET, FRAGMENT_SIZE,
     INPUTS_OFFSET, INPUTS_SIZE, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_SENT, MOST_THREADS,
-    Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Policy, Request, SHARED_SIZE, SITES_OFFSET, SentSignal, Status,
-    Telling, ThreadRecord, Turn, VERSION,
+    Mode, NAMES_OFFSET, NAMES_SIZE, Observation, PLAN_OFFSET, Policy, Request, SHARED_SIZE, SITES_OFFSET, SentSignal,
+    Status, ThreadRecord, Turn, VERSION,
 };
-pub use event::{Departure, Event, Known, Log, Piece};
-pub use follow::{Contradiction, Follower, Lead};
+pub use event::{Departure, Event, FragmentBytes, Knowledge, Log};
+pub use follow::{Authority, Contradiction, Follower};
 pub use numbered::{AtomicEnum, Numbered};
 pub use sharing::{SHARING, Sharing, State, sharing};
 pub use syscalls::{Class, SYSTEM_CALLS, system_call};

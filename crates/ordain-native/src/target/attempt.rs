@@ -5,7 +5,7 @@ use super::{Failure, Native};
 use crate::process::{Waited, describe};
 use ordain_explore::{Plan, Portable};
 use ordain_model::{ThreadId, Transition};
-use ordain_wire::{Lead, Policy, Status};
+use ordain_wire::{Authority, Policy, Status};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -56,7 +56,7 @@ impl Native {
             }
             Waited::Stuck => {
                 self.process = None;
-                return Ok(Some(Attempt::Lost("it does not answer any more".into())));
+                return Ok(Some(Attempt::Lost("it no longer responds".into())));
             }
             Waited::Over => {
                 self.process = None;
@@ -64,13 +64,13 @@ impl Native {
             }
         }
         let status = self.shared.control().status.load();
-        if let Err(why) = self.feed(&mut Lead::Plan(plan)) {
+        if let Err(why) = self.feed(&mut Authority::Plan(plan)) {
             self.process = None;
             return Ok(Some(Attempt::Lost(why)));
         }
         Ok(Some(match status {
             Some(Status::Ask) => return Ok(None),
-            Some(Status::Done) => self.conclude(&mut Lead::Plan(plan)),
+            Some(Status::Done) => self.conclude(&mut Authority::Plan(plan)),
             Some(Status::MoreThreads) => {
                 self.process = None;
                 self.grow_pool()?;
@@ -129,7 +129,7 @@ impl Native {
     }
 
     /// Follows the events that are new.
-    pub(super) fn feed(&mut self, lead: &mut Lead<'_, '_>) -> Result<(), String> {
+    pub(super) fn feed(&mut self, lead: &mut Authority<'_, '_>) -> Result<(), String> {
         self.shared.read_log(self.read, &mut self.buffer);
         self.read += self.buffer.len();
         let (follower, buffer) = (&mut self.follower, &self.buffer);
@@ -137,12 +137,12 @@ impl Native {
         match catch_unwind(AssertUnwindSafe(|| follower.feed(buffer, lead))) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(contradiction)) => Err(format!("its report contradicts the model: {}", contradiction.0)),
-            Err(_) => Err("what it reported makes no sense".into()),
+            Err(_) => Err("its report makes no sense".into()),
         }
     }
 
     /// The execution is over: takes down how it ended.
-    pub(super) fn conclude(&mut self, lead: &mut Lead<'_, '_>) -> Attempt {
+    pub(super) fn conclude(&mut self, lead: &mut Authority<'_, '_>) -> Attempt {
         let aftermath = Aftermath::read(&self.shared);
         if aftermath.culprit.index() >= self.follower.arbiter.names().thread_count() {
             self.process = None;

@@ -11,7 +11,7 @@ use ordain_explore::frontier::Order;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Summary};
 use ordain_model::{Divergence, Operation};
-use ordain_wire::{BoundKind, ClassUse, Estimating, Exhausted, Lead, Mode, Request, Status, Telling};
+use ordain_wire::{Authority, BoundKind, ClassUse, Estimating, Exhausted, Mode, Observation, Request, Status};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ impl Native {
         let told = self.shared.write_fragment(&order.task.fragment);
         self.rest = Some(order);
         match ready {
-            Ok(()) if !told => Err(Failure::Refused("what is left to explore is too much to be told".into())),
+            Ok(()) if !told => Err(Failure::Refused("the rest of the search is too large for its process".into())),
             ready => ready,
         }
     }
@@ -140,7 +140,7 @@ impl Native {
                 self.losses += 1;
                 self.last_loss = Some(match waited {
                     Waited::Ended(status) => describe(status),
-                    Waited::Stuck => "it does not answer any more".into(),
+                    Waited::Stuck => "it no longer responds".into(),
                     Waited::Turn | Waited::Over => self.shared.message(),
                 });
                 None
@@ -201,7 +201,11 @@ impl Native {
                 Some(Exhausted::Samples) => Some(Coverage::Samples),
                 Some(Exhausted::No) | None => None,
             },
-            departure: if control.telling.is(Telling::Departure) { Some(self.shared.departure()?) } else { None },
+            departure: if control.observation.is(Observation::Departure) {
+                Some(self.shared.departure()?)
+            } else {
+                None
+            },
             crossings: crossing::decode(&self.shared.read_pairs()).unwrap_or_default(),
             estimate: (control.estimated.load(Relaxed) != 0)
                 .then(|| {
@@ -215,15 +219,15 @@ impl Native {
         if turn.departure.as_ref().is_some_and(|d| !self.is_known(d)) {
             return None;
         }
-        let telling = !control.telling.is(Telling::Nothing);
-        if telling {
+        let observed = !control.observation.is(Observation::None);
+        if observed {
             self.follower.begin();
             self.read = 0;
-            self.feed(&mut Lead::Events).ok()?;
-            if !matches!(self.conclude(&mut Lead::Events), Attempt::Done) {
+            self.feed(&mut Authority::Events).ok()?;
+            if !matches!(self.conclude(&mut Authority::Events), Attempt::Done) {
                 return None;
             }
         }
-        Some((turn, telling))
+        Some((turn, observed))
     }
 }

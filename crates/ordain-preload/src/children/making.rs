@@ -41,7 +41,7 @@ pub fn stand_in(name: &[u8]) -> Option<usize> {
 /// Memory cannot undo what children do.
 fn refuse_children() {
     if active() && engine().mode == Mode::Snapshot {
-        link::refuse(format_args!("the program makes child processes, which putting its memory back does not undo"));
+        link::refuse(format_args!("the program makes child processes, which restoring its memory does not undo"));
     }
 }
 

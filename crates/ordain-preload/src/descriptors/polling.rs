@@ -88,7 +88,7 @@ impl Epoll {
         self.interests.iter().any(|i| i.is_told_once())
     }
 
-    fn word(&self) -> u64 {
+    fn value(&self) -> u64 {
         let tells = self.asks() && super::ask(self.fd, libc::POLLIN, 0) != 0;
         1 << (self.version % VERSIONS) | if tells { TELLS } else { 0 }
     }
@@ -158,7 +158,7 @@ pub(super) fn tell_watchers(group: usize, mask: u64) {
 
 fn tell_epoll(number: usize) {
     let epoll = &descriptors().epolls[number];
-    tell(epoll.object, epoll.word());
+    tell(epoll.object, epoll.value());
 }
 
 /// The groups in a poll set, and in those that are in it.

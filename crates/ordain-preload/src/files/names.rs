@@ -45,8 +45,8 @@ pub(super) fn file_of(opening: ObjectId, status: &libc::stat) -> ObjectId {
     object
 }
 
-/// What the word of a name is: the number of the file that it leads to, or zero.
-fn word(path: &[u8]) -> u64 {
+/// The value of a name: the number of the file that it leads to, or zero.
+fn value(path: &[u8]) -> u64 {
     paths::status(path).map_or(0, |status| u64::from(file(&status, path).0))
 }
 
@@ -54,7 +54,7 @@ fn word(path: &[u8]) -> u64 {
 pub(super) fn name(path: &[u8]) -> ObjectId {
     object(key(NAME, path), || {
         files().named.push(path.to_vec());
-        word(path)
+        value(path)
     })
 }
 
@@ -76,9 +76,9 @@ pub(super) fn tell(path: &[u8], made: bool) {
         files().identities.remove(&(status.st_dev, status.st_ino));
     }
     let Some(&object) = files().objects.get(&key(NAME, path)) else { return };
-    let word = word(path);
-    if engine().arbiter.value(object) != word {
-        engine().set_value(object, word);
+    let value = value(path);
+    if engine().arbiter.value(object) != value {
+        engine().set_value(object, value);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a path leads to: the name at its end, in the directory that the kernel says it is in, and the names on the way that may change.
 
 use super::files;
-use super::own::{self, Own};
+use super::own::{self, OwnPath};
 use super::path_text::{descriptor_path, join, split};
 use crate::handles;
 use crate::sys::{self, call};
@@ -46,7 +46,7 @@ impl Place {
 }
 
 /// What a path is about, if the kernel shows the process itself there.
-fn own(path: &[u8]) -> Option<Own> {
+fn own(path: &[u8]) -> Option<OwnPath> {
     // SAFETY: asks for a number.
     own::of(path, &|process| process == handles::own() || process == unsafe { call!(sys::SYS_getpid) } as c_int)
 }
@@ -54,7 +54,7 @@ fn own(path: &[u8]) -> Option<Own> {
 /// The descriptor of this process that a path names, or begins with, if it does.
 pub fn number_in(path: &[u8]) -> Option<c_int> {
     match own(path)? {
-        Own::Descriptor(number, _) => Some(number),
+        OwnPath::Descriptor(number, _) => Some(number),
         _ => None,
     }
 }
@@ -98,7 +98,7 @@ fn canonical(path: &[u8]) -> Option<Vec<u8>> {
 /// Takes note of who lists what the kernel shows of the process.
 pub(super) fn note_listing(fd: c_int) {
     let path = of_descriptor(fd);
-    if path.is_some_and(|path| matches!(own(&path), Some(Own::State))) {
+    if path.is_some_and(|path| matches!(own(&path), Some(OwnPath::State))) {
         unmodelled::note_if_shared(Unmodelled::ProcessFiles);
     }
 }
@@ -170,25 +170,25 @@ fn lead(mut whole: Vec<u8>, follows: bool) -> Option<Place> {
         }
         match own(&whole) {
             None => {}
-            Some(Own::Directory(rest)) => {
+            Some(OwnPath::Directory(rest)) => {
                 whole = join(&base(libc::AT_FDCWD)?, &rest);
                 continue;
             }
-            Some(Own::Root(rest)) => {
+            Some(OwnPath::Root(rest)) => {
                 whole = join(b"/", &rest);
                 continue;
             }
-            Some(Own::Descriptor(fd, rest)) if rest.is_empty() => return Some(Place::of_open(fd, way, uses)),
-            Some(Own::Descriptor(fd, rest)) => {
+            Some(OwnPath::Descriptor(fd, rest)) if rest.is_empty() => return Some(Place::of_open(fd, way, uses)),
+            Some(OwnPath::Descriptor(fd, rest)) => {
                 whole = join(&of_descriptor(fd)?, &rest);
                 uses.push(fd);
                 continue;
             }
-            Some(Own::State) => {
+            Some(OwnPath::State) => {
                 unmodelled::note_if_shared(Unmodelled::ProcessFiles);
                 return None;
             }
-            Some(Own::Nothing) => return None,
+            Some(OwnPath::Nothing) => return None,
         }
         let (parent, name) = split(&whole);
         if matches!(name, b"." | b".." | b"") {

@@ -2,7 +2,7 @@
 //! and may be mended there or left by a jump; else they are crashes.
 
 use super::calls::SI_TKILL;
-use super::{Action, COUNT, Signal, To, bit, handlers, is_listening, signals};
+use super::{Action, COUNT, Recipient, Signal, bit, handlers, is_listening, signals};
 use crate::engine::{self, engine};
 use crate::link;
 use crate::trap;
@@ -89,7 +89,7 @@ pub fn abort(ending: Ending, message: core::fmt::Arguments<'_>) -> ! {
     slot.mask &= !bit(SIGABRT);
     let action = signals().actions[SIGABRT as usize];
     if action.is_handled() {
-        super::send(Signal::new(SIGABRT, SI_TKILL, 0), To::Thread(me));
+        super::send(Signal::new(SIGABRT, SI_TKILL, 0), Recipient::Thread(me));
     }
     signals().actions[SIGABRT as usize] = Action::DEFAULT;
     engine::crash(ending, SIGABRT, 0, message)

@@ -78,7 +78,7 @@ impl Signal {
 
 /// Who a signal is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum To {
+pub enum Recipient {
     /// The thread in a slot.
     Thread(usize),
     /// Any thread.
@@ -306,16 +306,16 @@ fn tell_pending() {
 }
 
 /// Sends a signal.
-fn send(signal: Signal, to: To) {
+fn send(signal: Signal, to: Recipient) {
     send_if(signal, to, || true);
 }
 
 /// Sends a signal if `holds` when its turn has come; says whether.
-fn send_if(signal: Signal, to: To, holds: impl FnOnce() -> bool) -> bool {
-    let signal = Signal { shared: to == To::Process, ..signal };
+fn send_if(signal: Signal, to: Recipient, holds: impl FnOnce() -> bool) -> bool {
+    let signal = Signal { shared: to == Recipient::Process, ..signal };
     let me = engine().current;
     let Some(signals_object) = signals().object else {
-        if to != To::Thread(me) && engine().arbiter.alive().len() > 1 {
+        if to != Recipient::Thread(me) && engine().arbiter.alive().len() > 1 {
             link::refuse(format_args!(
                 "it sends signals by system calls of its own, or by a library that was loaded while it ran, which is known too late; \
                  link the program with pthread_kill, or with the library"
@@ -328,8 +328,8 @@ fn send_if(signal: Signal, to: To, holds: impl FnOnce() -> bool) -> bool {
         return true;
     };
     let thread = match to {
-        To::Thread(slot) => Some(engine().slots[slot].thread),
-        To::Process => None,
+        Recipient::Thread(slot) => Some(engine().slots[slot].thread),
+        Recipient::Process => None,
     };
     let outcome = step(Operation::Signal { signals: signals_object, thread, number: signal.number as u32 });
     let holds = holds();
@@ -488,7 +488,7 @@ fn await_one(set: u64, wait: Wait, ends: bool) -> Result<Signal, c_int> {
 pub fn break_pipe() {
     let me = engine().current;
     if !is_ignored(libc::SIGPIPE) {
-        send(Signal::new(libc::SIGPIPE, calls::SI_KERNEL, 0), To::Thread(me));
+        send(Signal::new(libc::SIGPIPE, calls::SI_KERNEL, 0), Recipient::Thread(me));
     }
 }
 
@@ -499,6 +499,6 @@ pub fn exceed_size() {
     // SAFETY: asks for a limit of this process.
     unsafe { call!(libc::SYS_prlimit64, 0, libc::RLIMIT_FSIZE, 0, limit.as_mut_ptr()) };
     if limit[0] != u64::MAX && !is_ignored(libc::SIGXFSZ) {
-        send(Signal::new(libc::SIGXFSZ, SI_USER, 0), To::Thread(engine().current));
+        send(Signal::new(libc::SIGXFSZ, SI_USER, 0), Recipient::Thread(engine().current));
     }
 }

@@ -26,7 +26,7 @@ pub struct Use {
 }
 
 /// What a use comes to.
-pub enum Seen {
+pub enum UseResult {
     /// Nobody has used it yet, but for threads that are known.
     New,
     /// The same thread has used it before.
@@ -66,7 +66,7 @@ impl Table {
         (thread, clock, site): (u32, u32, u64),
         calls: [u64; 3],
         knows: impl Fn(u32, u32) -> bool,
-    ) -> Seen {
+    ) -> UseResult {
         let mask = u32::from(mask);
         let (mut free, mut own) = (None, None);
         for at in places(granule) {
@@ -85,7 +85,7 @@ impl Table {
                     own = Some(at);
                 }
             } else if used.mask & mask != 0 && !knows(used.thread, used.clock) {
-                return Seen::Shared { thread: used.thread, site: used.site, calls: used.calls };
+                return UseResult::Shared { thread: used.thread, site: used.site, calls: used.calls };
             }
         }
         match own.or(free) {
@@ -95,9 +95,9 @@ impl Table {
                 }
                 let mask = if own.is_some() { self.uses[at].mask } else { mask };
                 self.uses[at] = Use { granule, thread, clock, site, mask, calls };
-                if own.is_some() { Seen::Again } else { Seen::New }
+                if own.is_some() { UseResult::Again } else { UseResult::New }
             }
-            None => Seen::NoRoom,
+            None => UseResult::NoRoom,
         }
     }
 
@@ -145,20 +145,20 @@ mod tests {
     }
 
     /// Notes a use at time 1 by a thread that knows nothing of others.
-    fn note(table: &mut Table, granule: u64, mask: u8, thread: u32) -> Seen {
+    fn note(table: &mut Table, granule: u64, mask: u8, thread: u32) -> UseResult {
         table.note(granule, mask, (thread, 1, 0x1000 + u64::from(thread)), [thread.into(); 3], |_, _| false)
     }
 
     #[test]
     fn two_threads_share_the_bytes_that_both_use() {
         let mut table = table();
-        assert!(matches!(note(&mut table, 5, 0b0011, 1), Seen::New));
-        assert!(matches!(note(&mut table, 5, 0b0001, 1), Seen::Again));
+        assert!(matches!(note(&mut table, 5, 0b0011, 1), UseResult::New));
+        assert!(matches!(note(&mut table, 5, 0b0001, 1), UseResult::Again));
         // Other bytes, and another granule.
-        assert!(matches!(note(&mut table, 5, 0b1100, 2), Seen::New));
-        assert!(matches!(note(&mut table, 6, 0b0011, 2), Seen::New));
+        assert!(matches!(note(&mut table, 5, 0b1100, 2), UseResult::New));
+        assert!(matches!(note(&mut table, 6, 0b0011, 2), UseResult::New));
         let seen = note(&mut table, 5, 0b0110, 2);
-        assert!(matches!(seen, Seen::Shared { thread: 1, site: 0x1001, calls: [1, 1, 1] }));
+        assert!(matches!(seen, UseResult::Shared { thread: 1, site: 0x1001, calls: [1, 1, 1] }));
     }
 
     #[test]
@@ -166,8 +166,8 @@ mod tests {
         let mut table = table();
         table.note(9, 0xff, (1, 7, 1), [0; 3], |_, _| false);
         let knows_until = |time| move |thread: u32, clock: u32| (thread, clock) <= (1, time);
-        assert!(matches!(table.note(9, 1, (2, 1, 2), [0; 3], knows_until(7)), Seen::New));
-        assert!(matches!(table.note(9, 1, (3, 1, 3), [0; 3], knows_until(6)), Seen::Shared { thread: 1, .. }));
+        assert!(matches!(table.note(9, 1, (2, 1, 2), [0; 3], knows_until(7)), UseResult::New));
+        assert!(matches!(table.note(9, 1, (3, 1, 3), [0; 3], knows_until(6)), UseResult::Shared { thread: 1, .. }));
     }
 
     #[test]
@@ -177,8 +177,8 @@ mod tests {
             note(&mut table, 0x100 >> 3, 1, 1);
             note(&mut table, 0xf8 >> 3, 1, 1);
             table.forget(0x100, length);
-            assert!(matches!(note(&mut table, 0x100 >> 3, 1, 2), Seen::New), "{length}");
-            assert!(matches!(note(&mut table, 0xf8 >> 3, 1, 2), Seen::Shared { .. }), "{length}");
+            assert!(matches!(note(&mut table, 0x100 >> 3, 1, 2), UseResult::New), "{length}");
+            assert!(matches!(note(&mut table, 0xf8 >> 3, 1, 2), UseResult::Shared { .. }), "{length}");
         }
     }
 
@@ -189,9 +189,9 @@ mod tests {
         note(&mut table, 4, 1, 1);
         table.forget(0, 0);
         table.forget(32, 0);
-        assert!(matches!(note(&mut table, 4, 1, 2), Seen::Shared { .. }));
+        assert!(matches!(note(&mut table, 4, 1, 2), UseResult::Shared { .. }));
         table.forget(u64::MAX, u64::MAX);
-        assert!(matches!(note(&mut table, 4, 1, 2), Seen::Shared { .. }));
+        assert!(matches!(note(&mut table, 4, 1, 2), UseResult::Shared { .. }));
     }
 
     #[test]
@@ -199,8 +199,8 @@ mod tests {
         let mut table = table();
         // Uses of one granule by many threads that know of each other all look for room at the same places.
         for thread in 0..MOST_PROBES as u32 {
-            assert!(matches!(table.note(3, 1, (thread, 1, 0), [0; 3], |_, _| true), Seen::New));
+            assert!(matches!(table.note(3, 1, (thread, 1, 0), [0; 3], |_, _| true), UseResult::New));
         }
-        assert!(matches!(table.note(3, 1, (u32::MAX, 1, 0), [0; 3], |_, _| true), Seen::NoRoom));
+        assert!(matches!(table.note(3, 1, (u32::MAX, 1, 0), [0; 3], |_, _| true), UseResult::NoRoom));
     }
 }

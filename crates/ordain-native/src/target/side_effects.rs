@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// What runs of a program have done that the search does not follow. Runs that come from one another share it.
 #[derive(Default)]
-pub(super) struct Observed {
+pub(super) struct SideEffects {
     unmodelled: AtomicU64,
     children: AtomicU32,
     named: AtomicU32,
 }
 
-impl Observed {
+impl SideEffects {
     /// Takes over what a process has reported, unless the program has written over that.
     pub(super) fn note(&self, shared: &Shared) {
         let control = shared.control();
