@@ -404,7 +404,8 @@ unsafe extern "C" fn enter(name: *const c_char, which: usize, arguments: *const 
         if *known == 0 {
             *known = real::next(CStr::from_ptr(name));
             if *known == 0 {
-                link::break_down(format_args!("the C library has no {:?}", CStr::from_ptr(name)));
+                let name = CStr::from_ptr(name).to_str().unwrap_or_default();
+                link::break_down(format_args!("the C library has no {name}"));
             }
         }
         let mut ends = false;

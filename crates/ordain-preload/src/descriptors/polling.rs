@@ -39,7 +39,7 @@ interpose! {
     epoll_wait => wait_for; epoll_pwait => wait_masked; epoll_pwait2 => wait_masked_exactly;
 }
 
-/// What is kept of a poll set. Its word: a bit for its version, and whether the kernel has something to tell.
+/// A poll set. The value of its object: a bit for its version, and whether the kernel has something to tell.
 pub(super) struct Epoll {
     pub(super) fd: c_int,
     object: ObjectId,
