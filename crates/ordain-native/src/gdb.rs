@@ -71,6 +71,6 @@ fn places() -> BTreeMap<&'static str, usize> {
         ("record_thread", offset_of!(ThreadRecord, thread)),
         ("record_registers", offset_of!(ThreadRecord, registers)),
         ("record_fs", offset_of!(ThreadRecord, fs)),
-        ("ask", Status::ASK as usize),
+        ("ask", Status::Ask as usize),
     ])
 }

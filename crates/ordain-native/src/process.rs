@@ -108,10 +108,10 @@ impl Process {
         view: Option<Arc<View>>,
     ) -> io::Result<Self> {
         let control = shared.control();
-        control.mode.store(mode as u32, Relaxed);
+        control.mode.store(mode);
         control.pool.store(pool, Relaxed);
         control.debugged.store(debugged.into(), Relaxed);
-        control.status.store(Status::NONE, Relaxed);
+        control.status.store(Status::None);
         control.hang.store(0, Relaxed);
         // Nobody hears anything before main.
         control.carrier.store(0, Relaxed);

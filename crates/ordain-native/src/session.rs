@@ -5,7 +5,7 @@
 use crate::backtrace::Symbols;
 use crate::check::{Check, Problem, Replayed};
 use crate::finding::{self, NativeWords, symbols_of};
-use crate::target::stepping::Stand;
+use crate::target::stepping::StepState;
 use crate::target::{Ended, Native};
 use ordain_explore::{Planned, Target as _};
 use ordain_model::describe;
@@ -23,7 +23,7 @@ pub struct Session<'a> {
     prefix: Vec<Planned>,
     /// Steps that were preemptions.
     preemptions: Vec<usize>,
-    stand: Stand,
+    step_state: StepState,
     /// Threads in order of birth.
     threads: Vec<ThreadId>,
     symbols: Option<Rc<RefCell<Symbols>>>,
@@ -103,7 +103,7 @@ impl<'a> Session<'a> {
             native,
             prefix,
             preemptions: Vec::new(),
-            stand: Stand::Over,
+            step_state: StepState::Over,
             threads: Vec::new(),
             symbols: None,
             narrator: Narrator::cautious(),
@@ -117,7 +117,7 @@ impl<'a> Session<'a> {
     pub fn restart(&mut self) -> Result<(), Problem> {
         self.preemptions.clear();
         self.threads = vec![ThreadId::MAIN];
-        self.stand = self.native.start_steps()?;
+        self.step_state = self.native.start_steps()?;
         if self.symbols.is_none() {
             self.symbols = symbols_of(&self.native);
         }
@@ -141,7 +141,7 @@ impl<'a> Session<'a> {
 
     /// Whether the execution is over.
     pub fn is_over(&self) -> bool {
-        self.stand == Stand::Over
+        self.step_state == StepState::Over
     }
 
     /// The thread that makes the next step, if the schedule can be followed.
@@ -173,10 +173,10 @@ impl<'a> Session<'a> {
         let arbiter = self.native.arbiter();
         let before = arbiter.execution().steps.last().map(|s| s.thread);
         let could_go_on = before.is_some_and(|t| arbiter.choices(t) > 0);
-        self.stand = self.native.make_step(self.prefix.get(number..).unwrap_or_default())?;
+        self.step_state = self.native.make_step(self.prefix.get(number..).unwrap_or_default())?;
         if !self.is_over() && self.native.arbiter().is_stuck() {
             // Nobody can go on: there is no decision to wait for.
-            self.stand = self.native.make_step(self.prefix.get(self.made()..).unwrap_or_default())?;
+            self.step_state = self.native.make_step(self.prefix.get(self.made()..).unwrap_or_default())?;
         }
         let Some(step) = self.native.execution().steps.get(number).copied() else { return Ok(None) };
         let switch = match before {

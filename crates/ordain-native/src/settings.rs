@@ -104,13 +104,13 @@ fn mode_parser() -> impl clap::builder::TypedValueParser<Value = Mode> {
         Mode::Fork => "each execution is a child of a process that stands before main",
         Mode::Exec => "the program is started anew for each execution",
     };
-    let names = Mode::ALL.map(|mode| PossibleValue::new(mode.name()).help(help(mode)));
+    let names = Mode::ALL.iter().map(|mode| PossibleValue::new(mode.name()).help(help(*mode)));
     PossibleValuesParser::new(names).try_map(|name| Mode::by_name(&name).ok_or("there is no such mode"))
 }
 
 /// A mode by its name, if there is one.
 mod mode {
-    use ordain_wire::Mode;
+    use ordain_wire::{Mode, Numbered as _};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(super) fn serialize<S: Serializer>(mode: &Option<Mode>, to: S) -> Result<S::Ok, S::Error> {
@@ -120,7 +120,8 @@ mod mode {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Mode>, D::Error> {
         let Some(name) = Option::<String>::deserialize(from)? else { return Ok(None) };
         let wrong = || {
-            let names = Mode::ALL.map(Mode::name).join(", ");
+            let names: Vec<&str> = Mode::ALL.iter().map(|mode| mode.name()).collect();
+            let names = names.join(", ");
             serde::de::Error::custom(format!("there is no mode `{name}`: {names}"))
         };
         Mode::by_name(&name).map(Some).ok_or_else(wrong)

@@ -5,9 +5,9 @@
 use ordain_explore::classes::Classes;
 use ordain_explore::frontier::{Explored, Fragment};
 use ordain_wire::{
-    CLASSES_OFFSET, Control, FRAGMENT_OFFSET, FRAGMENT_SIZE, INPUTS_OFFSET, INPUTS_SIZE, LOG_OFFSET, LOG_SIZE,
-    MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_SITES, MOST_SPANS, MOST_THREADS, NAMES_OFFSET, NAMES_SIZE,
-    PLAN_OFFSET, Piece, SHARED_SIZE, SITES_OFFSET, ThreadRecord, VERSION, WatchSite, WatchSpan,
+    CLASSES_OFFSET, Control, FRAGMENT_OFFSET, FRAGMENT_SIZE, FragmentBytes, INPUTS_OFFSET, INPUTS_SIZE, LOG_OFFSET,
+    LOG_SIZE, MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_SITES, MOST_SPANS, MOST_THREADS, NAMES_OFFSET, NAMES_SIZE,
+    PLAN_OFFSET, SHARED_SIZE, SITES_OFFSET, ThreadRecord, VERSION, WatchSite, WatchSpan,
 };
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -78,7 +78,7 @@ impl Shared {
     }
 
     /// Writes what a runtime that starts must know.
-    pub(crate) fn write_known(&self, known: &ordain_wire::Known) -> bool {
+    pub(crate) fn write_known(&self, known: &ordain_wire::Knowledge) -> bool {
         // SAFETY: within the names' part of the memory; no runtime runs.
         let room = unsafe { std::slice::from_raw_parts_mut(self.at.add(NAMES_OFFSET), NAMES_SIZE) };
         let length = known.write(room);
@@ -87,15 +87,15 @@ impl Shared {
     }
 
     /// Reads what a runtime has learned.
-    pub(crate) fn read_known(&self) -> Option<ordain_wire::Known> {
+    pub(crate) fn read_known(&self) -> Option<ordain_wire::Knowledge> {
         let length = (self.control().names_length.load(Relaxed) as usize).min(NAMES_SIZE);
         if length == 0 {
-            return Some(ordain_wire::Known::default());
+            return Some(ordain_wire::Knowledge::default());
         }
         let mut bytes = vec![0u8; length];
         // SAFETY: within the names' part of the memory; copied as bytes, whatever they are.
         unsafe { std::ptr::copy_nonoverlapping(self.at.add(NAMES_OFFSET), bytes.as_mut_ptr(), length) };
-        ordain_wire::Known::read(&bytes)
+        ordain_wire::Knowledge::read(&bytes)
     }
 
     /// Nothing is new to a runtime that goes on.
@@ -107,7 +107,7 @@ impl Shared {
     pub(crate) fn write_fragment(&self, fragment: &Fragment) -> bool {
         // SAFETY: within the fragment's part of the memory; the runtime waits.
         let room = unsafe { std::slice::from_raw_parts_mut(self.at.add(FRAGMENT_OFFSET), FRAGMENT_SIZE) };
-        let length = Piece::write(fragment, room);
+        let length = FragmentBytes::write(fragment, room);
         self.control().fragment_length.store(length.unwrap_or(0) as u32, Relaxed);
         length.is_some()
     }
@@ -123,7 +123,7 @@ impl Shared {
         let mut bytes = vec![0u8; length];
         // SAFETY: within the fragment's part of the memory; copied as bytes, whatever they are.
         unsafe { std::ptr::copy_nonoverlapping(self.at.add(FRAGMENT_OFFSET), bytes.as_mut_ptr(), length) };
-        Piece::read(&bytes)
+        FragmentBytes::read(&bytes)
     }
 
     /// Reads the fingerprints of the classes of a turn.

@@ -2,23 +2,29 @@
 
 pub(crate) mod stepping;
 
+mod attempt;
 mod ended;
 mod explore;
 mod fragment;
+mod side_effects;
+
+pub use ended::{Aftermath, Ended};
+
+use attempt::Attempt;
+use side_effects::SideEffects;
 
 use crate::process::{Launch, Patience, Process, Waited, describe};
 use crate::resources;
 use crate::shared::Shared;
 use crate::view::View;
-use crate::watch::{Sighting, Watcher};
+use crate::watch::{WatchResult, Watcher};
 use ordain_check::Limit;
 use ordain_explore::frontier::Order;
-use ordain_explore::{Plan, Portable, Target};
+use ordain_explore::{Plan, Target};
 use ordain_model::{Execution, Names, ObjectId, Options, Schedule, Site, ThreadId, Transition};
-use ordain_wire::{Ending, Follower, Lead, Mode, Named, Policy, Status, ThreadRecord, Unmodelled};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use ordain_wire::{Follower, Mode, Status};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use thiserror::Error;
 
 /// Why a program cannot be run.
@@ -40,57 +46,8 @@ pub enum Failure {
     #[error("Ordain's runtime failed inside the program: {0}")]
     Broken(String),
     /// The limit of the check was reached before the execution ended.
-    #[error("the time was over before the execution ended")]
+    #[error("the time limit was reached before the execution ended")]
     Over,
-}
-
-/// How an execution ended, beyond what the model knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// The model knows.
-    ByModel,
-    /// The program exited.
-    Exit(i32),
-    /// A signal killed it.
-    Signal {
-        /// Its number.
-        signal: i32,
-        /// The address that it is about.
-        address: u64,
-    },
-    /// An assertion failed.
-    Assertion(String),
-    /// The program called `abort`.
-    Abort,
-    /// Nothing visible happened for too long: why, if that is known.
-    Hang(String),
-    /// Something was used as an object that is none.
-    InvalidObject {
-        /// What is known.
-        message: String,
-        /// Where.
-        address: u64,
-    },
-    /// A child process waits for ever for a lock that a thread held which it does not have.
-    ChildDeadlock {
-        /// Where the lock is.
-        address: u64,
-    },
-    /// The program overwrote the memory of the runtime, or ended it in a way that cannot be told.
-    Corrupted(String),
-}
-
-/// What is known of the last execution beyond its steps.
-#[derive(Clone, Debug)]
-pub struct Aftermath {
-    /// How it ended.
-    pub ended: Ended,
-    /// The thread that ended it.
-    pub culprit: ThreadId,
-    /// Where its threads are.
-    pub threads: Vec<ThreadRecord>,
-    /// Bytes written to standard output and standard error.
-    pub written: [u64; 2],
 }
 
 /// A change of mode, and why.
@@ -102,14 +59,6 @@ pub struct ModeChange {
     pub to: Mode,
     /// Why.
     pub reason: String,
-}
-
-/// What runs of a program have done that the search does not follow. Runs that come from one another share it.
-#[derive(Default)]
-struct Observed {
-    unmodelled: AtomicU64,
-    children: AtomicU32,
-    named: AtomicU32,
 }
 
 /// A program under control.
@@ -146,7 +95,7 @@ pub struct Native {
     /// Changes of mode so far.
     pub changes: Vec<ModeChange>,
     /// What any run of this program has done that the search does not follow.
-    observed: Arc<Observed>,
+    side_effects: Arc<SideEffects>,
     /// Processes that were lost.
     pub losses: u64,
     /// How the last one was.
@@ -185,15 +134,6 @@ fn lower_mode(mode: Mode) -> Option<Mode> {
     }
 }
 
-/// How an attempt to run a plan ended.
-enum Attempt {
-    Done,
-    /// Try again, in whichever mode is set now.
-    Again,
-    /// The execution destroyed its process or what it reported: whether that is the program's doing must be seen.
-    Lost(String),
-}
-
 impl Native {
     /// Prepares to run a program. With `mode` it is run in that mode only.
     pub fn new(launch: Launch, options: Options, mode: Option<Mode>, patience: Patience) -> Result<Self, Failure> {
@@ -207,8 +147,6 @@ impl Native {
             return Err(Failure::Resources(limit));
         }
         let shared = new_shared(&options)?;
-        let aftermath =
-            Aftermath { ended: Ended::ByModel, culprit: ThreadId::MAIN, threads: Vec::new(), written: [0; 2] };
         Ok(Self {
             launch,
             options,
@@ -229,10 +167,10 @@ impl Native {
             careful: false,
             debugged: false,
             watcher: None,
-            aftermath,
+            aftermath: Aftermath::unreported(Ended::ByModel, ThreadId::MAIN),
             failure: None,
             changes: Vec::new(),
-            observed: Arc::default(),
+            side_effects: Arc::default(),
             losses: 0,
             last_loss: None,
             lessons: Vec::new(),
@@ -243,7 +181,7 @@ impl Native {
     pub fn fresh(&self, mode: Mode) -> Result<Self, Failure> {
         let mut other = Self::new(self.launch.clone(), self.options, Some(mode), self.patience)?;
         other.pool = self.pool;
-        other.observed = Arc::clone(&self.observed);
+        other.side_effects = Arc::clone(&self.side_effects);
         // It comes from a follower like this one, so it is taken over whole.
         let _ = other.follower.adopt(&self.follower.known_since(0, 0));
         other.shared.set_inputs(&self.shared.inputs());
@@ -268,9 +206,9 @@ impl Native {
     }
 
     /// What the last execution showed, if it was watched.
-    pub(crate) fn sighting(&mut self) -> Sighting {
+    pub(crate) fn watch_result(&mut self) -> WatchResult {
         let process = self.process.as_ref().map(Process::id);
-        self.watcher.as_mut().map(|watcher| watcher.sighting(process, &self.shared)).unwrap_or_default()
+        self.watcher.as_mut().map(|watcher| watcher.watch_result(process, &self.shared)).unwrap_or_default()
     }
 
     /// The same in the same mode, which it may leave.
@@ -335,26 +273,22 @@ impl Native {
     /// What the program has done so far, in this run or in others that came from it, that the model does not know: bits of
     /// [`ordain_wire::Unmodelled`].
     pub fn unmodelled(&self) -> u64 {
-        self.observe();
-        self.observed.unmodelled.load(Relaxed)
+        self.side_effects().unmodelled()
     }
 
     /// Takes over what an earlier search has noticed of that.
     pub fn note_unmodelled(&self, bits: u64) {
-        self.observed.unmodelled.fetch_or(bits, Relaxed);
+        self.side_effects.note_unmodelled(bits);
     }
 
     /// How many child processes an execution made, at most.
     pub fn children(&self) -> u32 {
-        self.observe();
-        self.observed.children.load(Relaxed)
+        self.side_effects().children()
     }
 
-    /// Whether they would, if each process had a view of its own or not.
+    /// Whether executions at the same time would be in each other's way, if each process had a view of its own or not.
     pub(crate) fn collides_in(&self, view: bool) -> bool {
-        self.observe();
-        let named = self.observed.named.load(Relaxed);
-        named & Named::Existing as u32 != 0 || (named != 0 && !view)
+        self.side_effects().collides_in(view)
     }
 
     /// The same in the same mode, which it may leave, with this view of the system.
@@ -364,16 +298,10 @@ impl Native {
         Ok(other)
     }
 
-    /// Takes over what the process has told, unless it has written over that.
-    fn observe(&self) {
-        let (control, observed) = (self.shared.control(), &self.observed);
-        let unmodelled = control.unmodelled.load(Relaxed);
-        if !Unmodelled::is_known(unmodelled) {
-            return;
-        }
-        observed.unmodelled.fetch_or(unmodelled, Relaxed);
-        observed.children.fetch_max(control.children.load(Relaxed), Relaxed);
-        observed.named.fetch_or(control.named.load(Relaxed), Relaxed);
+    /// What all runs of this program have done, this one included.
+    fn side_effects(&self) -> &SideEffects {
+        self.side_effects.note(&self.shared);
+        &self.side_effects
     }
 
     /// Loops that are known to end by themselves.
@@ -480,7 +408,7 @@ impl Native {
             shared.set_inputs(&self.shared.inputs());
             let counts = self.shared.control().compare_output.load(Relaxed);
             shared.control().compare_output.store(counts, Relaxed);
-            self.observe();
+            self.side_effects.note(&self.shared);
             self.shared = shared;
         }
         if !self.shared.write_known(&self.follower.known_since(0, 0)) {
@@ -498,19 +426,19 @@ impl Native {
                 let errors = String::from_utf8_lossy(&errors);
                 return Err(Failure::Early(format!("{}. {}", describe(status), errors.trim())));
             }
-            Waited::Stuck => return Err(Failure::Early("it does not come to main".into())),
+            Waited::Stuck => return Err(Failure::Early("it does not reach main".into())),
             Waited::Over => return Err(Failure::Over),
         }
         let id = process.id();
         self.process = Some(process);
-        match self.shared.control().status.load(Relaxed) {
-            Status::READY => {
+        match self.shared.control().status.load() {
+            Some(Status::Ready) => {
                 if let Some(watcher) = &mut self.watcher {
                     watcher.begin(id, &self.shared);
                 }
                 Ok(())
             }
-            status @ (Status::REFUSED | Status::OTHER_MODE) => {
+            Some(status @ (Status::Refused | Status::OtherMode)) => {
                 let reason = self.shared.message();
                 self.process = None;
                 if self.leave_mode(status, &reason) {
@@ -534,188 +462,15 @@ impl Native {
     }
 
     /// Falls to the next mode, if that is allowed. What a program does is refused in fork mode as it would be in exec mode.
-    fn leave_mode(&mut self, status: u32, reason: &str) -> bool {
+    fn leave_mode(&mut self, status: Status, reason: &str) -> bool {
         let to = match self.mode {
             Mode::Snapshot if !self.fixed_mode => Mode::Fork,
-            Mode::Fork if !self.fixed_mode && status == Status::OTHER_MODE => Mode::Exec,
+            Mode::Fork if !self.fixed_mode && status == Status::OtherMode => Mode::Exec,
             _ => return false,
         };
         self.changes.push(ModeChange { from: self.mode, to, reason: reason.into() });
         self.mode = to;
         true
-    }
-
-    fn attempt(&mut self, plan: &mut Plan<'_>) -> Result<Attempt, Failure> {
-        self.ensure_process()?;
-        self.write_plan(plan)?;
-        self.follower.begin();
-        self.read = 0;
-        loop {
-            match self.turn(plan)? {
-                Some(attempt) => return Ok(attempt),
-                None => self.answer(plan),
-            }
-        }
-    }
-
-    /// Lets the process run until it asks, and then gives nothing, or until it is done.
-    fn turn(&mut self, plan: &mut Plan<'_>) -> Result<Option<Attempt>, Failure> {
-        let Some(process) = self.process.as_mut() else { return Ok(Some(Attempt::Again)) };
-        let waited = loop {
-            process.give_turn(&self.shared, &self.limit);
-            let waited =
-                process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Broken(e.to_string()))?;
-            let asks = self.shared.control().status.load(Relaxed) == Status::WATCH;
-            match &mut self.watcher {
-                Some(_) if asks && self.limit.is_over() => break Waited::Over,
-                Some(watcher) if asks && matches!(waited, Waited::Turn) => watcher.tell(process.id(), &self.shared),
-                _ => break waited,
-            }
-        };
-        match waited {
-            Waited::Turn => {}
-            Waited::Ended(status) => {
-                self.process = None;
-                return Ok(Some(Attempt::Lost(describe(status))));
-            }
-            Waited::Stuck => {
-                self.process = None;
-                return Ok(Some(Attempt::Lost("it does not answer any more".into())));
-            }
-            Waited::Over => {
-                self.process = None;
-                return Err(Failure::Over);
-            }
-        }
-        let status = self.shared.control().status.load(Relaxed);
-        if let Err(why) = self.feed(&mut Lead::Plan(plan)) {
-            self.process = None;
-            return Ok(Some(Attempt::Lost(why)));
-        }
-        Ok(Some(match status {
-            Status::ASK => return Ok(None),
-            Status::DONE => self.conclude(&mut Lead::Plan(plan)),
-            Status::MORE_THREADS => {
-                self.process = None;
-                self.grow_pool()?;
-                Attempt::Again
-            }
-            Status::REFUSED | Status::OTHER_MODE => {
-                let reason = self.shared.message();
-                self.process = None;
-                if !self.leave_mode(status, &reason) {
-                    return Err(Failure::Refused(reason));
-                }
-                Attempt::Again
-            }
-            Status::BROKEN => {
-                self.process = None;
-                Attempt::Lost(self.shared.message())
-            }
-            _ => {
-                self.process = None;
-                Attempt::Lost("it reported an unknown state".into())
-            }
-        }))
-    }
-
-    /// Decides for the process that asks.
-    fn answer(&mut self, plan: &mut Plan<'_>) {
-        let answer = self.follower.decide(plan);
-        let control = self.shared.control();
-        control.answer_thread.store(answer.map_or(0, |t| t.thread.0), Relaxed);
-        control.answer_choice.store(answer.map_or(u32::MAX, |t| t.choice), Relaxed);
-    }
-
-    fn write_plan(&mut self, plan: &Plan<'_>) -> Result<(), Failure> {
-        let control = self.shared.control();
-        let portable = if self.careful { None } else { plan.portable() };
-        let prefix = if portable.is_some() { plan.prefix() } else { &[] };
-        if !self.shared.write_prefix(prefix.iter().map(|p| [p.transition.thread.0, p.transition.choice])) {
-            return Err(Failure::Refused("its executions are too long".into()));
-        }
-        let policy = match portable {
-            Some(Portable::Lowest) => Policy::LOWEST,
-            Some(Portable::Random { seed, stream }) => {
-                control.seed.store(seed, Relaxed);
-                control.stream.store(stream, Relaxed);
-                Policy::RANDOM
-            }
-            None => Policy::REMOTE,
-        };
-        control.policy.store(policy, Relaxed);
-        control.follows.store(plan.follows().into(), Relaxed);
-        control.log_length.store(0, Relaxed);
-        control.message_length.store(0, Relaxed);
-        control.address.store(0, Relaxed);
-        Ok(())
-    }
-
-    /// Follows the events that are new.
-    fn feed(&mut self, lead: &mut Lead<'_, '_>) -> Result<(), String> {
-        self.shared.read_log(self.read, &mut self.buffer);
-        self.read += self.buffer.len();
-        let (follower, buffer) = (&mut self.follower, &self.buffer);
-        // What was reported may be anything; a model that cannot cope with it has said enough.
-        match catch_unwind(AssertUnwindSafe(|| follower.feed(buffer, lead))) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(contradiction)) => Err(format!("its report contradicts the model: {}", contradiction.0)),
-            Err(_) => Err("what it reported makes no sense".into()),
-        }
-    }
-
-    /// The execution is over: takes down how it ended.
-    fn conclude(&mut self, lead: &mut Lead<'_, '_>) -> Attempt {
-        let control = self.shared.control();
-        let (ending, detail) = (control.ending.load(Relaxed), control.detail.load(Relaxed));
-        let address = control.address.load(Relaxed);
-        let culprit = ThreadId(control.culprit.load(Relaxed));
-        if culprit.index() >= self.follower.arbiter.names().thread_count() {
-            self.process = None;
-            return Attempt::Lost("it names an unknown thread".into());
-        }
-        let ended = match ending {
-            Ending::MODEL => Ended::ByModel,
-            Ending::EXIT => Ended::Exit(detail),
-            Ending::SIGNAL => Ended::Signal { signal: detail, address },
-            Ending::ASSERTION => Ended::Assertion(self.shared.message()),
-            Ending::ABORT => Ended::Abort,
-            Ending::HANG => Ended::Hang(self.shared.message()),
-            Ending::CHILD_DEADLOCK => Ended::ChildDeadlock { address },
-            _ => Ended::InvalidObject { message: self.shared.message(), address },
-        };
-        self.aftermath = Aftermath {
-            culprit,
-            threads: self.shared.threads(),
-            written: control.output.each_ref().map(|o| o.load(Relaxed)),
-            ended,
-        };
-        let by = match self.aftermath.ended {
-            Ended::ByModel => None,
-            Ended::Exit(_) => Some((culprit, true)),
-            _ => Some((culprit, false)),
-        };
-        match self.follower.conclude(by, lead) {
-            Ok(()) => Attempt::Done,
-            Err(contradiction) => {
-                self.process = None;
-                Attempt::Lost(contradiction.0.into())
-            }
-        }
-    }
-
-    /// The execution destroyed its process each time: it ends where it was last heard of.
-    fn follow_to_the_end(&mut self, plan: &Plan<'_>, how: String) {
-        let arbiter = &mut self.follower.arbiter;
-        let last = arbiter.execution().steps.last().map_or(ThreadId::MAIN, |s| s.thread);
-        self.aftermath =
-            Aftermath { ended: Ended::Corrupted(how), culprit: last, threads: Vec::new(), written: [0; 2] };
-        if arbiter.execution().steps.len() < plan.prefix().len() {
-            // It did not even come as far as before.
-            arbiter.diverge(Transition::first(last), None);
-        } else {
-            arbiter.lose_program();
-        }
     }
 
     fn give_up(&mut self, failure: Failure) {
@@ -771,6 +526,6 @@ impl Target for Native {
 
 impl Drop for Native {
     fn drop(&mut self) {
-        self.observe();
+        self.side_effects.note(&self.shared);
     }
 }

@@ -69,7 +69,7 @@ struct Placed {
 
 /// What a watched execution showed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sighting {
+pub(crate) struct WatchResult {
     /// Two threads, by their numbers, with their instructions and those that called them.
     pub(crate) shared: Option<[(u32, [u64; 4]); 2]>,
     /// Why not everything was watched.
@@ -91,7 +91,7 @@ impl Watcher {
         self.placed.clear();
         self.trouble = None;
         let watch = &shared.control().watch;
-        watch.trouble.store(Trouble::NONE, Relaxed);
+        watch.trouble.store(Trouble::None);
         watch.found.store(0, Relaxed);
         watch.reached.store(0, Relaxed);
         self.tell(pid, shared);
@@ -149,11 +149,13 @@ impl Watcher {
     }
 
     /// What the execution that has just ended showed.
-    pub(crate) fn sighting(&mut self, pid: Option<u32>, shared: &Shared) -> Sighting {
+    pub(crate) fn watch_result(&mut self, pid: Option<u32>, shared: &Shared) -> WatchResult {
         let watch = &shared.control().watch;
-        match watch.trouble.load(Relaxed) {
-            Trouble::NONE => {}
-            Trouble::TOO_MUCH => self.note_trouble("atomic instructions are used too often to watch them all".into()),
+        match watch.trouble.load() {
+            Some(Trouble::None) => {}
+            Some(Trouble::TooMuch) => {
+                self.note_trouble("atomic instructions are used too often to watch them all".into())
+            }
             _ => self.note_trouble("its code cannot be changed to watch it".into()),
         }
         for mapping in pid.and_then(|pid| maps::read(pid).ok()).into_iter().flatten().filter(|m| m.executable) {
@@ -177,7 +179,7 @@ impl Watcher {
                 (watch.threads[i].load(Relaxed), places)
             })
         });
-        Sighting { shared, trouble: self.trouble.clone() }
+        WatchResult { shared, trouble: self.trouble.clone() }
     }
 
     /// Whether a mapping is of a file that is watched where it is.

@@ -8,7 +8,8 @@
 //! [`note_inside`] takes note of threads that were there and that somebody cancels.
 
 use crate::context::{interpose, interpose_passing};
-use crate::engine::{self, engine, step, step_now};
+use crate::engine::{engine, step, step_now};
+use crate::link;
 use crate::real::call_real;
 use crate::signals;
 use crate::threads::{slot_of, unwind_thread};
@@ -309,7 +310,7 @@ pub fn step_anywhere(op: Operation) -> Outcome {
 unsafe extern "C" fn cancel(thread: libc::pthread_t) -> c_int {
     let Some(number) = slot_of(thread) else { return ESRCH };
     if !is_possible() {
-        engine::refuse(format_args!(
+        link::refuse(format_args!(
             "a library that was loaded while the program ran cancels threads; link the program with it"
         ));
     }

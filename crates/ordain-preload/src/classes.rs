@@ -2,43 +2,43 @@
 //!
 //! They are in shared memory, which the program could write over; nothing more than a sample that is told for nothing, or not told, comes of it.
 
-use crate::engine::control;
 use crate::heap;
+use crate::link::{self, control};
 use core::sync::atomic::Ordering::Relaxed;
 use ordain_explore::classes::has_low_zeros;
 use ordain_explore::{Fingerprint, key_of};
 use ordain_model::{End, Execution};
-use ordain_wire::{CLASSES_OFFSET, Control, MOST_CLASSES, Recognise};
+use ordain_wire::{CLASSES_OFFSET, ClassUse, MOST_CLASSES};
 
 /// What is done with classes in a turn.
 pub struct Classes {
-    recognise: u32,
+    class_use: ClassUse,
     count: usize,
     bits: u32,
 }
 
-/// Where they are.
-fn place() -> *mut u64 {
-    // SAFETY: part of the shared memory.
-    unsafe { (control() as *const Control as *mut u8).add(CLASSES_OFFSET) as *mut u64 }
+/// The room for them.
+fn room() -> &'static mut [u64] {
+    // SAFETY: the part for them.
+    unsafe { link::part(CLASSES_OFFSET, MOST_CLASSES) }
 }
 
 impl Classes {
     /// For the turn that begins.
     pub fn begin() -> Self {
         let control = control();
-        let recognise = control.recognise.load(Relaxed);
+        let class_use = control.class_use.load().unwrap_or(ClassUse::None);
         control.unexplored.store(0, Relaxed);
-        let (count, bits) = match recognise {
-            Recognise::COMPARE => (control.class_count.load(Relaxed) as usize, control.class_bits.load(Relaxed)),
+        let (count, bits) = match class_use {
+            ClassUse::Compare => (control.class_count.load(Relaxed) as usize, control.class_bits.load(Relaxed)),
             _ => (0, 0),
         };
-        Self { recognise, count: count.min(MOST_CLASSES), bits }
+        Self { class_use, count: count.min(MOST_CLASSES), bits }
     }
 
     /// Notes the class of an execution of the search.
     pub fn note(&mut self, fingerprint: &mut Fingerprint, execution: &Execution) {
-        if self.recognise != Recognise::NOTE || !is_comparable(execution) {
+        if self.class_use != ClassUse::Collect || !is_comparable(execution) {
             return;
         }
         let class = fingerprint.key_of(execution);
@@ -48,8 +48,7 @@ impl Classes {
         if self.count == MOST_CLASSES {
             self.thin_out();
         }
-        // SAFETY: within the part of the shared memory for them.
-        unsafe { place().add(self.count).write(class) };
+        room()[self.count] = class;
         self.count += 1;
     }
 
@@ -58,13 +57,10 @@ impl Classes {
         self.bits += 1;
         let all = core::mem::take(&mut self.count);
         for i in 0..all {
-            // SAFETY: within the part of the shared memory for them; what is kept is not behind what is read.
-            unsafe {
-                let class = place().add(i).read();
-                if has_low_zeros(class, self.bits) {
-                    place().add(self.count).write(class);
-                    self.count += 1;
-                }
+            let class = room()[i];
+            if has_low_zeros(class, self.bits) {
+                room()[self.count] = class;
+                self.count += 1;
             }
         }
         // Hashes are not all alike: it never stays full.
@@ -73,28 +69,26 @@ impl Classes {
 
     /// Forgets those of this turn: what was explored does not count.
     pub fn forget(&mut self) {
-        if self.recognise == Recognise::NOTE {
+        if self.class_use == ClassUse::Collect {
             (self.count, self.bits) = (0, 0);
         }
     }
 
     /// Whether a sample is of a class that was not explored.
     pub fn is_unexplored(&self, execution: &Execution) -> bool {
-        if self.recognise != Recognise::COMPARE || !is_comparable(execution) {
+        if self.class_use != ClassUse::Compare || !is_comparable(execution) {
             return false;
         }
         // SAFETY: nothing of it stays, and no execution runs.
         let class = unsafe { heap::outside(|| key_of(execution)) };
-        // SAFETY: within the part of the shared memory for them, which nobody changes meanwhile.
-        let known = unsafe { core::slice::from_raw_parts(place(), self.count) };
-        let unexplored = has_low_zeros(class, self.bits) && known.binary_search(&class).is_err();
+        let unexplored = has_low_zeros(class, self.bits) && room()[..self.count].binary_search(&class).is_err();
         control().unexplored.store(unexplored.into(), Relaxed);
         unexplored
     }
 
     /// Tells those of this turn.
     pub fn tell(&self) {
-        if self.recognise == Recognise::NOTE {
+        if self.class_use == ClassUse::Collect {
             control().class_count.store(self.count as u32, Relaxed);
             control().class_bits.store(self.bits, Relaxed);
         }

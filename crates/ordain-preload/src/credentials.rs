@@ -4,8 +4,9 @@
 //! What changes nothing always works; what does cannot be undone in memory.
 
 use crate::context::interpose;
-use crate::engine::{self, engine};
+use crate::engine::engine;
 use crate::files;
+use crate::link;
 use crate::real::c_result;
 use crate::sys::call;
 use core::ffi::{c_int, c_long};
@@ -34,9 +35,7 @@ fn present(number: c_long) -> [u32; 3] {
 fn change(changes: bool, call: impl FnOnce() -> isize) -> c_int {
     files::order_state(State::Credentials, true);
     if changes && engine().mode == Mode::Snapshot {
-        engine::refuse(format_args!(
-            "the program changes its user or groups, which putting its memory back does not undo"
-        ));
+        link::refuse(format_args!("the program changes its user or groups, which restoring its memory does not undo"));
     }
     c_result(call()) as c_int
 }

@@ -6,6 +6,7 @@ use crate::context::interpose;
 use crate::engine::{self, engine, step};
 use crate::files;
 use crate::lessons::Lesson;
+use crate::link;
 use crate::objects;
 use crate::real::{self, call_real};
 use core::ffi::{c_int, c_void};
@@ -42,7 +43,7 @@ unsafe extern "C" fn key_create(key: *mut u32, destructor: Option<unsafe extern 
     // SAFETY: the C library fills in the key; only the carrier comes here.
     unsafe {
         // Destructors are called by us, because threads do not end the C library's way. Without control they are the C library's.
-        let ours = engine::is_connected();
+        let ours = link::is_connected();
         if engine::active() {
             // Who comes first gets the lower number.
             files::order_state(State::ValueKeys, true);

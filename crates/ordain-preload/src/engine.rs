@@ -1,4 +1,4 @@
-//! The heart: announces what threads are about to do, lets the plan decide, and switches to who goes on.
+//! Announces what threads are about to do, lets the scheduler decide, applies the decision, and switches to who goes on.
 //!
 //! Everything happens on one kernel thread. [`engine`] gives access to the one engine; no reference to it may be kept across
 //! a switch.
@@ -8,9 +8,11 @@ use crate::descriptors;
 use crate::inherited;
 use crate::initialisation::{self, Initialisations};
 use crate::inputs::Inputs;
+use crate::link::{self, EventLog, break_down, control, refuse};
 use crate::objects::Objects;
 use crate::outliving;
 use crate::process::Program;
+use crate::scheduler::Scheduler;
 use crate::spin::Waiting;
 use crate::sys::{self, call};
 use crate::threads::{Slot, State};
@@ -19,15 +21,10 @@ use alloc::vec::Vec;
 use core::ffi::c_int;
 use core::fmt::Write as _;
 use core::ptr::null_mut;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use ordain_explore::frontier::{Explored, Fragment};
-use ordain_explore::strategy::Walk;
-use ordain_explore::{Lowest, Pick, Plan, Planned, Portable};
-use ordain_model::{Arbiter, Divergence, End, Operation, Options, Outcome, Site, ThreadId, Transition};
-use ordain_wire::{
-    Control, Ending, Event, FRAGMENT_OFFSET, FRAGMENT_SIZE, Job, LOG_OFFSET, LOG_SIZE, Log, MESSAGE_SIZE, MOST_PREFIX,
-    MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE, PLAN_OFFSET, Piece, Policy, Status, ThreadRecord, Turn,
-};
+use core::sync::atomic::Ordering::Relaxed;
+use ordain_explore::Plan;
+use ordain_model::{Arbiter, End, Operation, Outcome, Site, ThreadId};
+use ordain_wire::{Ending, Event, Mode, Request, Status, ThreadRecord};
 
 /// The engine of this process.
 pub struct Engine {
@@ -54,15 +51,10 @@ pub struct Engine {
     pub unjoined: usize,
     /// The slot of each thread.
     pub slot_of: Vec<usize>,
-    shared: *mut u8,
-    log_at: usize,
-    prefix: Vec<Planned>,
-    plan: Option<Plan<'static>>,
-    /// A plan that belongs to the search.
-    borrowed: *mut Plan<'static>,
-    lowest: Lowest,
-    walk: Walk,
-    remote: Remote,
+    /// What the launcher is told of the execution.
+    pub events: EventLog,
+    /// Who decides.
+    pub scheduler: Scheduler,
     outcome: Outcome,
     heartbeat: u64,
     conditions: Vec<Condition>,
@@ -89,31 +81,7 @@ struct Condition {
     holds: bool,
 }
 
-/// Asks the launcher.
-struct Remote;
-
-impl ordain_explore::Policy for Remote {
-    fn pick(&mut self, arbiter: &mut Arbiter) -> Pick {
-        let control = control();
-        let e = engine();
-        e.publish_log();
-        e.note_threads();
-        control.status.store(Status::ASK, Relaxed);
-        hand_over(control);
-        let choice = control.answer_choice.load(Relaxed);
-        if choice == u32::MAX {
-            return Pick::Nothing;
-        }
-        let transition = Transition { thread: ThreadId(control.answer_thread.load(Relaxed)), choice };
-        if choice >= arbiter.choices(transition.thread) && arbiter.first_enabled() != Some(transition) {
-            arbiter.release(transition.thread);
-        }
-        if choice < arbiter.choices(transition.thread) { Pick::Take(transition) } else { Pick::Nothing }
-    }
-}
-
 static mut ENGINE: *mut Engine = null_mut();
-static mut SHARED: *mut u8 = null_mut();
 /// Whether the program is under control now: interposed functions ask first.
 pub static mut ORDAIN_ACTIVE: bool = false;
 
@@ -142,122 +110,6 @@ pub fn engine() -> &'static mut Engine {
 pub fn is_there() -> bool {
     // SAFETY: a pointer that is set once.
     unsafe { !ENGINE.is_null() }
-}
-
-/// The control words that are shared with the launcher.
-pub fn control() -> &'static Control {
-    // SAFETY: mapped before anything else happens.
-    unsafe { &*(SHARED as *const Control) }
-}
-
-/// Whether the shared memory is there.
-pub fn is_connected() -> bool {
-    // SAFETY: a pointer that is set once.
-    unsafe { !SHARED.is_null() }
-}
-
-/// Takes over the shared memory.
-pub fn connect(shared: *mut u8) {
-    // SAFETY: once, before anything else happens.
-    unsafe { SHARED = shared };
-    let control = control();
-    control.passing.store(passing as *const () as u64, Relaxed);
-    control.running[0].store((&raw const ORDAIN_CURRENT) as u64, Relaxed);
-    control.running[1].store(core::mem::offset_of!(Slot, thread) as u64, Relaxed);
-}
-
-/// A place for a breakpoint: whoever looks on with a debugger stops here when the launcher has the turn.
-#[inline(never)]
-extern "C" fn passing() {
-    // SAFETY: does nothing; it is there so that the call is.
-    unsafe { core::arch::asm!("nop") };
-}
-
-/// Gives the launcher the turn and waits for it to come back.
-pub fn hand_over(control: &Control) {
-    control.turn.store(Turn::LAUNCHER, SeqCst);
-    sys::futex_wake(&control.turn);
-    passing();
-    await_turn(control);
-}
-
-/// Waits for the turn.
-pub fn await_turn(control: &Control) {
-    while control.turn.load(Acquire) != Turn::RUNTIME {
-        sys::futex_wait(&control.turn, Turn::LAUNCHER);
-    }
-}
-
-/// Writes a message where the launcher finds it.
-pub fn tell(message: core::fmt::Arguments<'_>) {
-    struct Room(usize);
-    impl core::fmt::Write for Room {
-        fn write_str(&mut self, text: &str) -> core::fmt::Result {
-            let left = MESSAGE_SIZE - self.0;
-            let length = text.len().min(left);
-            // SAFETY: within the message of the control page.
-            unsafe {
-                let at = (&raw mut (*(SHARED as *mut Control)).message) as *mut u8;
-                core::ptr::copy_nonoverlapping(text.as_ptr(), at.add(self.0), length);
-            }
-            self.0 += length;
-            Ok(())
-        }
-    }
-    let mut room = Room(0);
-    // Never fails: what is too long is cut.
-    let _ = room.write_fmt(message);
-    control().message_length.store(room.0 as u32, Relaxed);
-}
-
-/// Tells the launcher how the program departed from its plan.
-pub fn tell_departure(divergence: &Divergence) {
-    let mut room = [0; 512];
-    if let Some(length) = ordain_wire::Departure::write(divergence, &mut room) {
-        // SAFETY: within the message of the control page.
-        unsafe {
-            let at = (&raw mut (*(SHARED as *mut Control)).message) as *mut u8;
-            core::ptr::copy_nonoverlapping(room.as_ptr(), at, length);
-        }
-        control().message_length.store(length as u32, Relaxed);
-    }
-}
-
-/// The runtime itself has failed, or cannot go on: tells the launcher and ends the process.
-pub fn break_down(message: core::fmt::Arguments<'_>) -> ! {
-    give_up(Status::BROKEN, message)
-}
-
-/// The program does what cannot be controlled here: tells the launcher and ends the process.
-pub fn refuse(message: core::fmt::Arguments<'_>) -> ! {
-    give_up(Status::REFUSED, message)
-}
-
-/// Executions of this program would find something of each other in this mode: tells the launcher, which goes on in another.
-pub fn leave_mode(message: core::fmt::Arguments<'_>) -> ! {
-    give_up(Status::OTHER_MODE, message)
-}
-
-/// The execution needs more threads than were prepared.
-pub fn ask_for_threads() -> ! {
-    give_up(Status::MORE_THREADS, format_args!("more threads are needed"))
-}
-
-fn give_up(status: u32, message: core::fmt::Arguments<'_>) -> ! {
-    if is_connected() {
-        tell(message);
-        if is_there() {
-            engine().publish_log();
-            if engine().mode == Mode::Exec {
-                crate::children::family::end_all();
-            }
-        }
-        let control = control();
-        control.status.store(status, Relaxed);
-        control.turn.store(Turn::LAUNCHER, SeqCst);
-        sys::futex_wake(&control.turn);
-    }
-    sys::exit_group(101)
 }
 
 /// Announces an operation of the running thread and waits until it was picked and applied. Handlers of signals that come before run first.
@@ -346,7 +198,7 @@ pub fn step_now(op: Operation) -> Outcome {
     e.announce(e.slots[me].thread, op, site);
     match e.decide() {
         Some(next) => e.go(next),
-        None => end(Ending::MODEL, 0),
+        None => end(Ending::Model, 0),
     }
     crate::lifetimes::check_use(&op);
     engine().outcome
@@ -356,7 +208,7 @@ pub fn step_now(op: Operation) -> Outcome {
 fn refuse_what_is_no_deadlock() {
     if descriptors::is_behind() && descriptors::are_sent() {
         refuse(format_args!(
-            "descriptors were sent in messages (SCM_RIGHTS) that nobody has received; when these are closed cannot be followed"
+            "descriptors were sent in messages (SCM_RIGHTS) that nobody has received; their closing cannot be followed"
         ));
     }
     if descriptors::is_behind() {
@@ -373,7 +225,7 @@ fn refuse_what_is_no_deadlock() {
 
 /// Why a thread has crashed: see [`crash`].
 pub struct Crash {
-    ending: u32,
+    ending: Ending,
     detail: i32,
     address: u64,
     message: Text,
@@ -390,9 +242,9 @@ impl core::fmt::Write for Text {
 }
 
 /// The running thread has crashed. That ends the program, in a step of its own: others may go on until it has come to that. The thread
-/// itself never goes on, so nothing of its stack is needed any more. `ending` is one of [`Ending`], `detail` the signal if there is one, `address`
+/// itself never goes on, so nothing of its stack is needed any more. `detail` is the signal if there is one, `address`
 /// what it is about.
-pub fn crash(ending: u32, detail: i32, address: u64, message: core::fmt::Arguments<'_>) -> ! {
+pub fn crash(ending: Ending, detail: i32, address: u64, message: core::fmt::Arguments<'_>) -> ! {
     let e = engine();
     let me = e.me();
     let slot = &mut e.slots[e.current];
@@ -408,15 +260,15 @@ pub fn crash(ending: u32, detail: i32, address: u64, message: core::fmt::Argumen
     e.announce(me, Operation::Crash, site);
     match e.decide() {
         Some(next) => e.go(next),
-        None => end(Ending::MODEL, 0),
+        None => end(Ending::Model, 0),
     }
     break_down(format_args!("a thread went on that had crashed"))
 }
 
 /// Ends the execution.
-pub fn end(ending: u32, detail: i32) -> ! {
+pub fn end(ending: Ending, detail: i32) -> ! {
     let e = engine();
-    if ending == Ending::MODEL && matches!(e.arbiter.execution().end, End::Deadlock(_)) {
+    if ending == Ending::Model && matches!(e.arbiter.execution().end, End::Deadlock(_)) {
         refuse_what_is_no_deadlock();
     }
     let control = control();
@@ -425,53 +277,34 @@ pub fn end(ending: u32, detail: i32) -> ! {
         crate::unmodelled::note(crate::unmodelled::Unmodelled::GivingWay);
     }
     crate::children::note_running();
-    let stuck = ending == Ending::MODEL && matches!(e.arbiter.execution().end, End::Deadlock(_));
+    let stuck = ending == Ending::Model && matches!(e.arbiter.execution().end, End::Deadlock(_));
     // Nobody can go on but those who wait in a loop for memory, and that in vain.
     let in_vain = if stuck { e.waiting.first().map(Waiting::thread) } else { None };
-    control.ending.store(if in_vain.is_some() { Ending::HANG } else { ending }, Relaxed);
+    control.ending.store(if in_vain.is_some() { Ending::Hang } else { ending });
     control.detail.store(detail, Relaxed);
     let culprit = in_vain.unwrap_or(e.slots[e.current].thread);
     control.culprit.store(culprit.0, Relaxed);
-    e.note_threads();
+    e.show();
     e.leave()
 }
 
 impl Engine {
-    /// What to assume of the world.
-    pub fn options(control: &Control) -> Options {
-        Options {
-            spurious_wakeups: control.spurious.load(Relaxed) != 0,
-            kind_time: control.kind_time.load(Relaxed) != 0,
-            spin_bound: control.spin_bound.load(Relaxed),
-            livelock_rounds: control.livelock_rounds.load(Relaxed),
-            max_steps: control.max_steps.load(Relaxed) as usize,
-            ..Options::default()
-        }
-    }
-
     /// Makes the engine of this process.
-    pub fn install(shared: *mut u8, program: Program) -> &'static mut Self {
-        let control = control();
+    pub fn install(program: Program) -> &'static mut Self {
         let engine = Box::new(Self {
-            arbiter: Arbiter::new(Self::options(control)),
+            arbiter: Arbiter::new(link::options()),
             slots: Vec::new(),
             objects: Objects::default(),
             initialisations: Initialisations::default(),
             inputs: Inputs::default(),
             program,
-            mode: Mode::from_number(control.mode.load(Relaxed)).unwrap_or(Mode::Exec),
+            mode: control().mode.load().unwrap_or(Mode::Exec),
             current: 0,
             quiet: false,
             unjoined: 0,
             slot_of: Vec::new(),
-            shared,
-            log_at: 0,
-            prefix: Vec::new(),
-            plan: None,
-            borrowed: null_mut(),
-            lowest: Lowest,
-            walk: Walk::new(0, 0),
-            remote: Remote,
+            events: EventLog::default(),
+            scheduler: Scheduler::new(),
             outcome: Outcome::DONE,
             heartbeat: 0,
             conditions: Vec::new(),
@@ -488,17 +321,7 @@ impl Engine {
 
     /// Takes down an event.
     pub fn log(&mut self, event: &Event) {
-        // SAFETY: the log is part of the shared memory, and only this side writes it.
-        let room = unsafe { core::slice::from_raw_parts_mut(self.shared.add(LOG_OFFSET), LOG_SIZE) };
-        match Log::write(room, self.log_at, event) {
-            Some(length) => self.log_at = length,
-            None => refuse(format_args!("the execution is too long: there is no more room to take it down")),
-        }
-    }
-
-    /// Lets the launcher see the log.
-    pub fn publish_log(&self) {
-        control().log_length.store(self.log_at as u32, Release);
+        self.events.write(event);
     }
 
     /// Says what a thread is about to do.
@@ -510,70 +333,13 @@ impl Engine {
         self.arbiter.announce(thread, op, Site(site));
     }
 
-    /// Takes over a plan: a copy of it, if it can be told in few words, and then true; else the plan itself, which must
-    /// outlive the execution.
+    /// Takes over a plan of the search; see [`Scheduler::take_over`].
     pub unsafe fn prepare(&mut self, plan: &mut Plan<'_>) -> bool {
         if plan.is_anew() {
             self.arbiter.forget_long_loops();
         }
-        let Some(portable) = plan.portable() else {
-            self.borrowed = (plan as *mut Plan<'_>).cast();
-            return false;
-        };
-        self.borrowed = null_mut();
-        self.plan = None;
-        self.prefix.clear();
-        self.prefix.extend(plan.prefix().iter().map(|p| Planned { transition: p.transition, op: None }));
-        let policy = match portable {
-            Portable::Lowest => Policy::LOWEST,
-            Portable::Random { seed, stream } => {
-                self.walk.restart(seed, stream);
-                Policy::RANDOM
-            }
-        };
-        self.set_plan(policy, plan.follows());
-        true
-    }
-
-    /// Reads the plan that the launcher has written.
-    pub fn read_plan(&mut self) {
-        let control = control();
-        let length = control.prefix_length.load(Relaxed) as usize;
-        self.borrowed = null_mut();
-        self.plan = None;
-        self.prefix.clear();
-        // SAFETY: the plan is part of the shared memory.
-        let pairs = unsafe { core::slice::from_raw_parts(self.shared.add(PLAN_OFFSET) as *const [u32; 2], length) };
-        self.prefix.extend(pairs.iter().map(|[thread, choice]| Planned {
-            transition: Transition { thread: ThreadId(*thread), choice: *choice },
-            op: None,
-        }));
-        self.walk.restart(control.seed.load(Relaxed), control.stream.load(Relaxed));
-        self.set_plan(control.policy.load(Relaxed), control.follows.load(Relaxed) != 0);
-    }
-
-    /// Writes pairs of numbers for the launcher where it writes plans.
-    pub fn write_pairs(&mut self, pairs: &[[u32; 2]]) {
-        let pairs = &pairs[..pairs.len().min(MOST_PREFIX)];
-        // SAFETY: the plan is part of the shared memory, and the launcher waits.
-        unsafe {
-            let room = self.shared.add(PLAN_OFFSET) as *mut [u32; 2];
-            core::ptr::copy_nonoverlapping(pairs.as_ptr(), room, pairs.len());
-        }
-        control().prefix_length.store(pairs.len() as u32, Relaxed);
-    }
-
-    fn set_plan(&mut self, policy: u32, follows: bool) {
-        // SAFETY: prefix and policy live as long as the engine; the plan is taken away before either changes.
-        unsafe {
-            let prefix: &'static [Planned] = &*(self.prefix.as_slice() as *const [Planned]);
-            let policy: &'static mut dyn ordain_explore::Policy = match policy {
-                Policy::LOWEST => &mut *(&raw mut self.lowest),
-                Policy::RANDOM => &mut *(&raw mut self.walk),
-                _ => &mut *(&raw mut self.remote),
-            };
-            self.plan = Some(if follows { Plan::follow(prefix, policy) } else { Plan::new(prefix, policy) });
-        }
+        // SAFETY: as whoever calls this promises.
+        unsafe { self.scheduler.take_over(plan) }
     }
 
     /// Whether the plan cut the last execution short.
@@ -581,42 +347,9 @@ impl Engine {
         matches!(self.arbiter.execution().end, End::Cut)
     }
 
-    /// The events of the last execution.
-    pub fn events(&self) -> &'static [u8] {
-        // SAFETY: part of the shared memory, which is there as long as the process.
-        unsafe { core::slice::from_raw_parts(self.shared.add(LOG_OFFSET), self.log_at) }
-    }
-
-    /// Tells the launcher what has become known.
-    pub fn write_known(&self, known: &ordain_wire::Known) {
-        // SAFETY: part of the shared memory; the launcher waits.
-        let room = unsafe { core::slice::from_raw_parts_mut(self.shared.add(NAMES_OFFSET), NAMES_SIZE) };
-        match known.write(room) {
-            Some(length) => control().names_length.store(length as u32, Relaxed),
-            None => refuse(format_args!("the program has too many threads and objects")),
-        }
-    }
-
-    /// The fragment that the launcher wants explored.
-    pub fn read_fragment(&self) -> Option<Fragment> {
-        let length = (control().fragment_length.load(Relaxed) as usize).min(FRAGMENT_SIZE);
-        // SAFETY: part of the shared memory; the launcher waits.
-        let bytes = unsafe { core::slice::from_raw_parts(self.shared.add(FRAGMENT_OFFSET), length) };
-        Piece::read(bytes)
-    }
-
-    /// Tells the launcher what has become of the fragment; `false` if that is too much.
-    pub fn write_explored(&self, explored: &Explored) -> bool {
-        // SAFETY: part of the shared memory; the launcher waits.
-        let room = unsafe { core::slice::from_raw_parts_mut(self.shared.add(FRAGMENT_OFFSET), FRAGMENT_SIZE) };
-        let length = Piece::write(explored, room);
-        control().fragment_length.store(length.unwrap_or(0) as u32, Relaxed);
-        length.is_some()
-    }
-
     /// Begins an execution.
     pub fn begin(&mut self) {
-        self.log_at = 0;
+        self.events.clear();
         self.quiet = false;
         self.unjoined = 0;
         self.current = 0;
@@ -677,16 +410,7 @@ impl Engine {
             self.look_at_memory();
         }
         descriptors::look_outside();
-        let transition = if self.borrowed.is_null() {
-            let mut plan = self.plan.take()?;
-            let transition = plan.next(&mut self.arbiter);
-            self.plan = Some(plan);
-            transition
-        } else {
-            // SAFETY: see `prepare`.
-            unsafe { (*self.borrowed).next(&mut self.arbiter) }
-        };
-        let transition = transition?;
+        let transition = self.scheduler.next(&mut self.arbiter)?;
         if let Some((Operation::FutexWait { cell, .. }, _)) = self.arbiter.pending(transition.thread) {
             // The value is in the program's memory.
             let value = self.objects.futex_value(cell);
@@ -707,7 +431,7 @@ impl Engine {
     /// Ends the execution by the crash of the present thread.
     fn end_by_crash(&self) -> ! {
         if let Some(crash) = &self.slots[self.current].crash {
-            tell(format_args!("{}", core::str::from_utf8(&crash.message.0).unwrap_or_default()));
+            link::write_message(format_args!("{}", core::str::from_utf8(&crash.message.0).unwrap_or_default()));
             control().address.store(crash.address, Relaxed);
             end(crash.ending, crash.detail)
         }
@@ -768,23 +492,22 @@ impl Engine {
         unsafe { context::switch(save, to, fs) };
     }
 
-    /// Notes where all threads are, for backtraces.
-    fn note_threads(&mut self) {
-        let control = control();
-        // SAFETY: part of the control page, which only this side writes now.
-        let records = unsafe { &mut *((&raw const control.threads) as *mut [ThreadRecord; MOST_THREADS]) };
-        let mut count = 0;
-        for slot in self.slots.iter().filter(|s| s.state == State::Running).take(MOST_THREADS) {
-            records[count] = ThreadRecord { thread: slot.thread.0, exact: 0, registers: slot.registers, fs: slot.fs };
-            count += 1;
-        }
-        control.thread_count.store(count as u32, Relaxed);
+    /// Shows the launcher what has happened, and where all threads are.
+    pub fn show(&self) {
+        self.events.publish();
+        let running = self.slots.iter().filter(|slot| slot.state == State::Running);
+        link::write_threads(running.map(|slot| ThreadRecord {
+            thread: slot.thread.0,
+            exact: 0,
+            registers: slot.registers,
+            fs: slot.fs,
+        }));
     }
 
     /// Hands the finished execution over, and never comes back to the program.
     fn leave(&mut self) -> ! {
         let control = control();
-        if control.job.load(Relaxed) == Job::PLAN {
+        if control.request.is(Request::Run) {
             // The program may have closed its own.
             for (fd, length) in [1, 2].into_iter().zip(&control.output) {
                 // SAFETY: asks for a position.
@@ -792,7 +515,6 @@ impl Engine {
                 length.store(at.max(0) as u64, Relaxed);
             }
         }
-        self.publish_log();
         if self.mode == Mode::Snapshot {
             let mut nowhere = 0;
             // SAFETY: the engine's own context, saved when it continued the program.
@@ -802,9 +524,10 @@ impl Engine {
             crate::children::family::end_all();
             outliving::remove();
         }
-        control.status.store(Status::DONE, Relaxed);
-        if control.job.load(Relaxed) == Job::PLAN {
-            hand_over(control);
+        if control.request.is(Request::Run) {
+            link::hand_over(Status::Done);
+        } else {
+            control.status.store(Status::Done);
         }
         sys::exit_group(0)
     }

@@ -4,7 +4,8 @@
 //! told the real one, and the other way round ("indirect record-replay" in Šimša's thesis, section 3.2.3). What is known is in
 //! private memory: a child process goes on with a copy of its own.
 
-use crate::engine::{self, active, engine};
+use crate::engine::{active, engine};
+use crate::link;
 use crate::sys::{self, call};
 use core::ffi::c_int;
 use ordain_model::ThreadId;
@@ -84,7 +85,7 @@ pub fn prepare() {
     unsafe {
         let at = call!(sys::SYS_mmap, sys::own_address(size), size, rights, flags, -1i32, 0);
         if at < 0 {
-            engine::refuse(format_args!("no memory for the numbers of children and ports"));
+            link::refuse(format_args!("no memory for the numbers of children and ports"));
         }
         HANDLES = at as *mut Handles;
     }
@@ -241,7 +242,7 @@ pub fn relatives() -> impl Iterator<Item = c_int> {
 pub fn add_child(shown: c_int, real: c_int) {
     let h = handles();
     if h.child_count == MOST {
-        engine::refuse(format_args!("the program has more than {MOST} child processes at a time"));
+        link::refuse(format_args!("the program has more than {MOST} child processes at a time"));
     }
     h.children[h.child_count] = Child { shown, real, own: true };
     h.child_count += 1;
@@ -316,7 +317,7 @@ pub fn add_port(shown: u16, real: u16, stream: bool) {
         return;
     }
     if h.port_count == MOST {
-        engine::refuse(format_args!("the program uses more than {MOST} ports"));
+        link::refuse(format_args!("the program uses more than {MOST} ports"));
     }
     h.ports[h.port_count] = Port { shown, real, stream };
     h.port_count += 1;

@@ -2,7 +2,8 @@
 //!
 //! Position and flags belong to the opening, which executions share in snapshot and fork mode. So both are put back before each.
 
-use crate::engine::{self, engine};
+use crate::engine::engine;
+use crate::link;
 use crate::sys::{self, call};
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -62,7 +63,7 @@ pub fn check() {
             status.st_mode & libc::S_IFMT
         };
         if !matches!(kind, libc::S_IFREG | libc::S_IFDIR | libc::S_IFCHR) {
-            engine::leave_mode(format_args!(
+            link::leave_mode(format_args!(
                 "a pipe, socket or the like is open when main begins, and executions would share it"
             ));
         }

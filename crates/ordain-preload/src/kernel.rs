@@ -4,9 +4,10 @@
 //! takes what it changed with it when it ends.
 
 use crate::attributes;
-use crate::engine::{self, engine};
+use crate::engine::engine;
 use crate::files;
 use crate::inherited;
+use crate::link;
 use crate::memory;
 use crate::sys::{self, call};
 use core::ffi::c_int;
@@ -78,7 +79,7 @@ pub fn restore() {
 
 /// The program does what memory cannot undo: another mode goes on.
 fn leave(what: &str, name: &str) -> ! {
-    engine::refuse(format_args!("the program {what} ({name}), which putting its memory back does not undo"))
+    link::refuse(format_args!("the program {what} ({name}), which restoring its memory does not undo"))
 }
 
 /// The program locks a file by a descriptor that was open when main began: the lock stays.
@@ -159,7 +160,7 @@ fn look(number: i64, [a, b, c, d, e, _]: [usize; 6], name: &str) {
 
 /// A filter of the program's own would hold for the runtime too.
 fn refuse_filter() -> ! {
-    engine::refuse(format_args!(
+    link::refuse(format_args!(
         "the program restricts its own system calls (seccomp), which would restrict those of Ordain in it; check it without that"
     ))
 }

@@ -24,6 +24,7 @@ mod environment;
 mod files;
 mod filter;
 mod handles;
+mod hash;
 mod heap;
 mod image;
 mod inherited;
@@ -32,6 +33,7 @@ mod inputs;
 mod kernel;
 mod lessons;
 mod lifetimes;
+mod link;
 mod loader;
 mod maps;
 mod memory;
@@ -40,6 +42,7 @@ mod outliving;
 mod process;
 mod random;
 mod real;
+mod scheduler;
 mod server;
 mod signals;
 mod snapshot;
@@ -61,5 +64,5 @@ static HEAP: heap::Heap = heap::Heap::new();
 /// A failure of the runtime itself: told to the launcher, and the process ends.
 #[panic_handler]
 fn broken(info: &core::panic::PanicInfo<'_>) -> ! {
-    engine::break_down(format_args!("{info}"))
+    link::break_down(format_args!("{info}"))
 }

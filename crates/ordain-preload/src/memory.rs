@@ -1,8 +1,9 @@
 //! Mappings that the program makes: known, so that they can be undone.
 
 use crate::context::interpose;
-use crate::engine::{self, engine};
+use crate::engine::engine;
 use crate::lifetimes;
+use crate::link;
 use crate::real::c_result;
 use crate::snapshot;
 use crate::sys::{self, call};
@@ -31,7 +32,7 @@ pub fn has_mapped() -> bool {
 /// Leaves snapshot mode if some of this memory was there when main began.
 pub fn check(address: usize, length: usize, what: &str) {
     if engine().mode == Mode::Snapshot && snapshot::was_there(address, length) {
-        engine::refuse(format_args!("the program calls {what} on memory that existed when main began"));
+        link::refuse(format_args!("the program calls {what} on memory that existed when main began"));
     }
 }
 

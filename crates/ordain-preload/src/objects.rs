@@ -387,5 +387,5 @@ fn invalid(address: u64, kind: ObjectKind) -> ! {
 
 /// Ends the program, in which the object at `address` was used although it is none.
 pub fn end_at(address: u64, message: core::fmt::Arguments<'_>) -> ! {
-    crash(Ending::INVALID_OBJECT, 0, address, message)
+    crash(Ending::InvalidObject, 0, address, message)
 }

@@ -1,7 +1,8 @@
 //! The beginning and the end of the program: taking over at main, `exit` and its relatives, children.
 
 use crate::context::{self, interpose};
-use crate::engine::{self, Engine, active, connect, control, engine, is_connected, step};
+use crate::engine::{self, Engine, active, engine, step};
+use crate::link::{self, connect, control, is_connected};
 use crate::real::{self, c_result, call_real};
 use crate::snapshot;
 use crate::sync::futex;
@@ -16,8 +17,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use ordain_model::names::Birth;
 use ordain_model::{ObjectId, Operation, Site};
 use ordain_wire::{
-    Control, Ending, Known, LOADER_ENVIRONMENT, Mode, NAMES_OFFSET, NAMES_SIZE, SHARED_FD, SHARED_SIZE, State, Status,
-    VERSION,
+    Control, Ending, Knowledge, LOADER_ENVIRONMENT, Mode, SHARED_FD, SHARED_SIZE, State, Status, VERSION,
 };
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -159,7 +159,7 @@ fn end_program(status: c_int) -> ! {
         signals::look();
         engine::step_now(Operation::End);
     }
-    engine::end(Ending::EXIT, status & 0xff)
+    engine::end(Ending::Exit, status & 0xff)
 }
 
 unsafe extern "C" {
@@ -178,18 +178,16 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
     }
     real::look_up();
     real::load(c"libgcc_s.so.1");
-    // SAFETY: the shared memory was mapped when the process began.
-    let shared = control() as *const Control as *mut u8;
     inherited::prepare();
     attributes::prepare();
     // Below everything that the runtime itself may have on this stack.
     let here = (&raw const main) as u64;
     let top = (here & !0xfff) - (128 << 10);
     let program = Program { main, argc, argv, envp, stack: (0, 0), top };
-    let e = Engine::install(shared, program);
+    let e = Engine::install(program);
     e.slots.push(Slot::new());
     e.slots[0].fs = sys::fs_base();
-    learn(e, known());
+    learn(e, link::read_known());
     inherited::check();
     prepare_donors();
     find_stack();
@@ -217,9 +215,8 @@ unsafe extern "C" fn take_over(argc: c_int, argv: *mut *mut c_char, envp: *mut *
         Mode::Snapshot => snapshot::run(),
         Mode::Fork => server::run(),
         Mode::Exec => {
-            control.status.store(Status::READY, Relaxed);
-            engine::hand_over(control);
-            engine().read_plan();
+            link::hand_over(Status::Ready);
+            engine().scheduler.read_plan();
             run_once()
         }
     }
@@ -241,7 +238,7 @@ fn prepare_donors() {
         call!(libc::SYS_sched_setaffinity, 0, size_of_val(&here), here.as_ptr());
         for _ in 0..control().pool.load(Relaxed) {
             if !threads::new_donor() {
-                engine::refuse(format_args!(
+                link::refuse(format_args!(
                     "{} threads cannot be made: there is no memory for their stacks, or more may not be started (ulimit -u)",
                     control().pool.load(Relaxed)
                 ));
@@ -253,17 +250,8 @@ fn prepare_donors() {
     }
 }
 
-/// What the launcher knows of earlier executions.
-pub fn known() -> Known {
-    let length = (control().names_length.load(Relaxed) as usize).min(NAMES_SIZE);
-    // SAFETY: part of the shared memory.
-    let bytes =
-        unsafe { core::slice::from_raw_parts((control() as *const Control as *const u8).add(NAMES_OFFSET), length) };
-    Known::read(bytes).unwrap_or_default()
-}
-
 /// Takes over names and other knowledge of earlier executions.
-pub fn learn(e: &mut Engine, known: Known) {
+pub fn learn(e: &mut Engine, known: Knowledge) {
     for (number, birth, kind) in known.births {
         e.arbiter.names_mut().adopt(number, birth, kind);
         if let Birth::External { key, generation, .. } = birth {
@@ -451,7 +439,7 @@ unsafe extern "C" fn assertion_failed(
         unsafe { CStr::from_ptr(s) }.to_str().unwrap_or("?")
     };
     let message = format_args!("{}:{line}: {}: Assertion `{}' failed.", show(file), show(function), show(text));
-    signals::abort(Ending::ASSERTION, message)
+    signals::abort(Ending::Assertion, message)
 }
 
 unsafe extern "C" fn assertion_failed_simply(text: *const c_char, file: *const c_char, line: c_int) -> ! {
@@ -569,18 +557,18 @@ pub unsafe fn raw_call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
 }
 
 unsafe extern "C" fn make_own_threads() -> ! {
-    engine::refuse(format_args!(
+    link::refuse(format_args!(
         "the program makes threads or processes with clone by itself, which cannot be controlled; use pthread_create"
     ))
 }
 
 unsafe extern "C" fn replace_program() -> ! {
-    engine::refuse(format_args!("the program replaces itself by another one (exec); check that one"))
+    link::refuse(format_args!("the program replaces itself by another one (exec); check that one"))
 }
 
 /// The C library would make threads of its own.
 unsafe extern "C" fn ask_for_threads() -> ! {
-    engine::refuse(format_args!(
+    link::refuse(format_args!(
         "the program uses asynchronous calls of the C library (aio, getaddrinfo_a, mq_notify), which make threads of their own"
     ))
 }

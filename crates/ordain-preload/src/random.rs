@@ -2,8 +2,10 @@
 //! that other threads do.
 
 use crate::context::interpose;
-use crate::engine::{control, engine, step};
+use crate::engine::{engine, step};
+use crate::hash::mix;
 use crate::lessons::Lesson;
+use crate::link::control;
 use crate::objects;
 use crate::real::{c_result, call_real};
 use core::ffi::{c_int, c_long, c_uint, c_void};
@@ -19,14 +21,6 @@ interpose! {
     rand => get_rand; random => get_random_number; lrand48 => get_positive; mrand48 => get_any; drand48 => get_fraction;
     srand => set_seed; srandom => set_seed; srand48 => set_long_seed;
     _ZNSt13random_device9_M_getvalEv => get_device;
-}
-
-/// Scatters the bits of a number.
-pub fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// The kernel has put random bytes above the stack, for whoever wants a seed: they become others that are always the same. The C library

@@ -17,8 +17,8 @@ pub fn next(name: &CStr) -> usize {
 pub unsafe extern "C" fn forward(name: *const c_char) -> usize {
     // SAFETY: the name of an interposed function.
     let name = unsafe { CStr::from_ptr(name) };
-    if name == c"pthread_create" && crate::engine::is_connected() && !crate::engine::is_there() {
-        crate::engine::refuse(format_args!(
+    if name == c"pthread_create" && crate::link::is_connected() && !crate::engine::is_there() {
+        crate::link::refuse(format_args!(
             "the program makes threads before main begins (in a constructor); such threads cannot be controlled"
         ));
     }
@@ -126,7 +126,7 @@ macro_rules! call_real {
         }
         match (&raw const $crate::real::$name).read() {
             Some(function) => function($($argument),*),
-            None => $crate::engine::break_down(format_args!("the C library has no {}", stringify!($name))),
+            None => $crate::link::break_down(format_args!("the C library has no {}", stringify!($name))),
         }
     }};
 }

@@ -4,20 +4,20 @@
 //! no handler of the program runs.
 
 use crate::children::family;
-use crate::engine::{self, control, engine, hand_over};
+use crate::engine::engine;
 use crate::inherited;
+use crate::link::{self, control, hand_over};
 use crate::maps;
 use crate::outliving;
 use crate::process;
 use crate::supervisor;
 use crate::sys::{self, call};
 use alloc::vec::Vec;
-use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use ordain_wire::{Ending, Job, Status, Turn};
+use core::sync::atomic::Ordering::Relaxed;
+use ordain_wire::{Ending, Request, Status};
 
 /// Serves executions for ever.
 pub fn run() -> ! {
-    let control = control();
     // SAFETY: asks for a number.
     let server = unsafe { call!(sys::SYS_getpid) };
     // SAFETY: only the carrier comes here.
@@ -25,22 +25,19 @@ pub fn run() -> ! {
     let (mut all, mut room) = (Vec::new(), Vec::new());
     maps::read(&mut all, &mut room);
     maps::check_shared(&all);
-    control.status.store(Status::READY, Relaxed);
-    hand_over(control);
+    hand_over(Status::Ready);
     loop {
-        if control.job.load(Relaxed) != Job::PLAN {
+        if link::request() != Request::Run {
             supervisor::explore(execute);
-            hand_over(control);
+            hand_over(Status::Explored);
             continue;
         }
-        engine().read_plan();
+        engine().scheduler.read_plan();
         if !run_child() {
             // It ended without a word, and nobody has told the launcher.
-            control.status.store(Status::DONE, Relaxed);
-            control.turn.store(Turn::LAUNCHER, SeqCst);
-            sys::futex_wake(&control.turn);
+            link::give_turn(Status::Done);
         }
-        engine::await_turn(control);
+        link::await_turn();
     }
 }
 
@@ -56,7 +53,7 @@ fn run_child() -> bool {
     let control = control();
     // SAFETY: set before any child is made.
     let server = unsafe { SERVER };
-    control.status.store(Status::NONE, Relaxed);
+    control.status.store(Status::None);
     // SAFETY: output of the last execution has been read.
     unsafe {
         call!(sys::SYS_ftruncate, 1, 0);
@@ -77,24 +74,22 @@ fn run_child() -> bool {
         process::run_once();
     }
     if child < 0 {
-        engine::refuse(format_args!("no child process can be made (error {})", -child));
+        link::refuse(format_args!("no child process can be made (error {})", -child));
     }
     let mut status: i32 = 0;
     // SAFETY: waits for the child.
     while unsafe { call!(sys::SYS_wait4, child, &raw mut status, libc::__WALL, 0) } == -(libc::EINTR as isize) {}
     family::end_all();
     outliving::remove();
-    if matches!(control.status.load(Relaxed), Status::NONE | Status::ASK) {
+    let reported = control.status.load();
+    if matches!(reported, Some(Status::None | Status::Ask)) {
         // It ended without a word: killed, or by a system call of its own.
         let signalled = status & 0x7f;
-        control.ending.store(if signalled != 0 { Ending::SIGNAL } else { Ending::EXIT }, Relaxed);
+        control.ending.store(if signalled != 0 { Ending::Signal } else { Ending::Exit });
         control.detail.store(if signalled != 0 { signalled } else { status >> 8 & 0xff }, Relaxed);
         return false;
     }
-    if matches!(
-        control.status.load(Relaxed),
-        Status::REFUSED | Status::BROKEN | Status::MORE_THREADS | Status::OTHER_MODE
-    ) {
+    if matches!(reported, Some(Status::Refused | Status::Broken | Status::MoreThreads | Status::OtherMode)) {
         // The child has told the launcher, which starts anew.
         sys::exit_group(104);
     }

@@ -5,10 +5,11 @@
 //! hot, no execution takes a page fault; so the number of page faults tells whether there is anything to look for.
 
 use crate::context;
-use crate::engine::{self, control, engine};
+use crate::engine::engine;
 use crate::heap;
 use crate::inherited;
 use crate::kernel;
+use crate::link::{self, control};
 use crate::maps::{self, Region};
 use crate::memory;
 use crate::outliving;
@@ -17,8 +18,8 @@ use crate::signals::imports;
 use crate::supervisor;
 use crate::sys::{self, call};
 use alloc::vec::Vec;
-use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use ordain_wire::{Job, Status, Turn};
+use core::sync::atomic::Ordering::Relaxed;
+use ordain_wire::{Request, Status};
 
 const PAGE: usize = 4096;
 /// A page that was written in this many executions is hot.
@@ -147,7 +148,7 @@ pub fn run() -> ! {
     let size = 1 << 20;
     let stack = sys::map_shared(size);
     if stack.is_null() {
-        engine::refuse(format_args!("no memory for the engine's stack"));
+        link::refuse(format_args!("no memory for the engine's stack"));
     }
     let e = engine();
     e.home_fs = sys::fs_base();
@@ -169,29 +170,25 @@ pub fn run() -> ! {
 
 /// The engine's loop, on its own stack.
 extern "C" fn serve() -> ! {
-    let control = control();
     engine().slots[0].keep_stack();
     match take() {
         // SAFETY: only the carrier comes here.
         Ok(taken) => unsafe { SNAPSHOT = Some(taken) },
-        Err(reason) => engine::refuse(format_args!("memory cannot be put back: {reason}")),
+        Err(reason) => link::refuse(format_args!("memory cannot be restored: {reason}")),
     }
-    control.status.store(Status::READY, Relaxed);
-    engine::hand_over(control);
+    link::hand_over(Status::Ready);
     loop {
-        if control.job.load(Relaxed) != Job::PLAN {
+        if link::request() != Request::Run {
             supervisor::explore(execute);
-            engine::hand_over(control);
+            link::hand_over(Status::Explored);
             continue;
         }
-        engine().read_plan();
+        engine().scheduler.read_plan();
         run_prepared();
-        control.status.store(Status::DONE, Relaxed);
-        control.turn.store(Turn::LAUNCHER, SeqCst);
-        sys::futex_wake(&control.turn);
+        link::give_turn(Status::Done);
         // While the launcher thinks.
         restore();
-        engine::await_turn(control);
+        link::await_turn();
     }
 }
 
@@ -222,7 +219,7 @@ fn execute() {
 fn begin_output() {
     let Some(snapshot) = snapshot() else { return };
     snapshot.executions += 1;
-    let looked_at = snapshot.looks || control().job.load(Relaxed) == Job::PLAN;
+    let looked_at = snapshot.looks || control().request.is(Request::Run);
     // SAFETY: positions and sizes of the standard descriptors.
     unsafe {
         if snapshot.input {
@@ -403,7 +400,7 @@ impl Snapshot {
         let range = UffdRange { start: start as u64, length: (end - start) as u64, mode: 1, ioctls: 0 };
         // SAFETY: watches the program's memory.
         if unsafe { call!(sys::SYS_ioctl, self.uffd, UFFDIO_WRITEPROTECT, &raw const range) } < 0 {
-            engine::refuse(format_args!("memory cannot be watched any more"));
+            link::refuse(format_args!("memory cannot be watched any more"));
         }
     }
 
@@ -448,7 +445,7 @@ impl Snapshot {
                 }
             });
             if let Err(reason) = result {
-                engine::refuse(format_args!("memory cannot be put back: {reason}"));
+                link::refuse(format_args!("memory cannot be restored: {reason}"));
             }
         }
         let cold = core::mem::take(&mut self.cold);

@@ -5,9 +5,14 @@
 //! registers come to be the same again and again, by the same way, it does nothing but wait, and the others go on. It comes back when
 //! they have done something. What computes never has the same registers again, and is left alone, however long it takes.
 
+mod rounds;
+
 use crate::children::family;
-use crate::engine::{self, active, control, engine, step_now};
+use crate::engine::{self, active, engine, step_now};
 use crate::handles;
+use crate::hash::mix;
+use crate::link::control;
+use crate::maps;
 use crate::objects;
 use crate::signals;
 use crate::sys::{self, call};
@@ -18,6 +23,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{REG_EFL, REG_RIP, REG_RSP};
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, ThreadId, Wait};
 use ordain_wire::Ending;
+use rounds::Rounds;
 
 /// The signal of the timer, and of the launcher when an execution hangs.
 pub const TICK: i32 = libc::SIGVTALRM;
@@ -28,8 +34,6 @@ const PERIOD: i64 = 4_000;
 /// How many instructions a thread is led by at its first look, and at most.
 const FIRST_LEAD: u32 = 1024;
 const MOST_LEAD: u32 = 1 << 16;
-/// How often a thread must go the same way to be taken to wait.
-const ROUNDS: u32 = 3;
 /// A thread that waits again and again sleeps for twice as many steps of others each time, up to this power of two.
 const MOST_PATIENCE: u32 = 6;
 /// How often all threads may look in vain, one after the other, before nobody is expected to change anything.
@@ -57,18 +61,7 @@ struct Lead {
     thread: ThreadId,
     /// How much processor time was used when that began, in nanoseconds.
     begun: u64,
-    /// How many instructions are left.
-    left: u32,
-    /// A state that it was in, how many instructions ago, and after how many another one is remembered.
-    state: u64,
-    length: u32,
-    renewal: u32,
-    /// The way since then, and the last way that ended where it began.
-    way: u64,
-    last: (u32, u64),
-    rounds: u32,
-    /// The lowest address of an instruction on that way.
-    lowest: u64,
+    rounds: Rounds,
 }
 
 static mut WATCH: Watch = Watch { beat: 0, rings: 0, next: 1, led: 0, lead: None, waits: None };
@@ -102,7 +95,7 @@ pub unsafe extern "C" fn on_tick(_signal: i32, _info: *mut libc::siginfo_t, cont
     if hang != 0 {
         trap::note_registers(&context.uc_mcontext.gregs);
         if inside || hang == STOPPED || !others_can_go() {
-            engine::crash(Ending::HANG, 0, 0, format_args!("{}", reason(hang)));
+            engine::crash(Ending::Hang, 0, 0, format_args!("{}", reason(hang)));
         }
         return wait_for_memory(context, rip);
     }
@@ -116,7 +109,7 @@ pub unsafe extern "C" fn on_tick(_signal: i32, _info: *mut libc::siginfo_t, cont
             if others_can_go() {
                 wait_for_memory(context, place);
             } else if !others_can_write() {
-                engine::crash(Ending::HANG, 0, 0, format_args!(""));
+                engine::crash(Ending::Hang, 0, 0, format_args!(""));
             }
         }
         _ => ring(context, me),
@@ -126,13 +119,13 @@ pub unsafe extern "C" fn on_tick(_signal: i32, _info: *mut libc::siginfo_t, cont
 /// A signal may have stopped the program while it was not under control: then nobody has said so yet.
 pub fn end_if_stopped() {
     if active() && control().hang.compare_exchange(STOPPED, 0, Relaxed, Relaxed).is_ok() {
-        engine::crash(Ending::HANG, 0, 0, format_args!("{}", reason(STOPPED)));
+        engine::crash(Ending::Hang, 0, 0, format_args!("{}", reason(STOPPED)));
     }
 }
 
 /// The program has stopped itself, and nobody lets it go on.
 pub fn stop() -> ! {
-    engine::crash(Ending::HANG, 0, 0, format_args!("{}", reason(STOPPED)))
+    engine::crash(Ending::Hang, 0, 0, format_args!("{}", reason(STOPPED)))
 }
 
 /// What the program waits for, as far as that is known.
@@ -180,19 +173,7 @@ fn begin_lead(context: &mut Context, thread: ThreadId, left: u32) {
     if control().debugged.load(Relaxed) != 0 {
         return;
     }
-    watch().lead = Some(Lead {
-        thread,
-        begun: time_used(),
-        left,
-        state: digest(context),
-        length: 0,
-        // It has gone round for long, so it is likely to come back to where it is.
-        renewal: left / 4,
-        way: 0,
-        last: (0, 0),
-        rounds: 0,
-        lowest: u64::MAX,
-    });
+    watch().lead = Some(Lead { thread, begun: time_used(), rounds: Rounds::new(digest(context), left) });
     context.uc_mcontext.gregs[REG_EFL as usize] |= TRAP_FLAG;
 }
 
@@ -206,12 +187,12 @@ pub fn on_instruction(context: &mut Context) -> bool {
     let rip = context.uc_mcontext.gregs[REG_RIP as usize] as u64;
     let led = active() && !trap::is_own(rip);
     if let Some(lead) = w.lead.as_mut().filter(|lead| led && lead.thread == engine().me()) {
-        if lead.go_on(digest(context), rip) {
-            w.waits = Some((lead.thread, lead.lowest));
+        if lead.rounds.go_on(digest(context), rip) {
+            w.waits = Some((lead.thread, lead.rounds.lowest()));
             // It is to wait on its own stack, not on that of this handler: the signal comes when this has returned.
             // SAFETY: a signal to this very thread.
             unsafe { call!(libc::SYS_tgkill, call!(sys::SYS_getpid), call!(sys::SYS_gettid), TICK) };
-        } else if lead.left > 0 {
+        } else if lead.rounds.left() > 0 {
             return true;
         }
     }
@@ -224,45 +205,23 @@ pub fn on_instruction(context: &mut Context) -> bool {
     true
 }
 
-impl Lead {
-    /// Takes note of the state behind an instruction; true if the thread is found to go round.
-    fn go_on(&mut self, state: u64, rip: u64) -> bool {
-        self.left -= 1;
-        self.length += 1;
-        self.way = crate::random::mix(self.way ^ state);
-        self.lowest = self.lowest.min(rip);
-        if state == self.state {
-            let round = (self.length, self.way);
-            self.rounds = if round == self.last { self.rounds + 1 } else { 1 };
-            (self.last, self.length, self.way) = (round, 0, 0);
-            return self.rounds >= ROUNDS;
-        }
-        if self.length == self.renewal {
-            // Another state, and twice as long: whichever way it goes, it comes back to one of these (Brent).
-            (self.state, self.length, self.way, self.rounds, self.lowest) = (state, 0, 0, 0, u64::MAX);
-            self.renewal *= 2;
-        }
-        false
-    }
-}
-
 /// All registers of a thread in one number.
 fn digest(context: &Context) -> u64 {
     let general = context.uc_mcontext.gregs[..=REG_EFL as usize].iter().enumerate().fold(0, |sum, (i, register)| {
         let changes = if i == REG_EFL as usize { TRAP_FLAG | RESUME_FLAG } else { 0 };
-        crate::random::mix(sum ^ (register & !changes) as u64)
+        mix(sum ^ (register & !changes) as u64)
     });
     if context.uc_mcontext.fpregs.is_null() {
         return general;
     }
     // SAFETY: the kernel has saved the registers for numbers there: 416 bytes, before what it keeps for itself.
     let numbers = unsafe { core::slice::from_raw_parts(context.uc_mcontext.fpregs as *const u64, 52) };
-    numbers.iter().fold(general, |sum, word| crate::random::mix(sum ^ word))
+    numbers.iter().fold(general, |sum, word| mix(sum ^ word))
 }
 
 /// Whether memory may change although no other thread goes on: by an alarm's handler, or by other processes.
 fn others_can_write() -> bool {
-    signals::is_armed() || handles::children().next().is_some() || sys::has_shared_mappings()
+    signals::is_armed() || handles::children().next().is_some() || maps::has_shared()
 }
 
 /// Whether another thread than the running one can go on.

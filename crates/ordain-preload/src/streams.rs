@@ -10,9 +10,10 @@
 use crate::cancellation;
 use crate::context::interpose;
 use crate::descriptors;
-use crate::engine::{self, active, control, engine, step};
+use crate::engine::{active, engine, step};
 use crate::files;
 use crate::lessons::Lesson;
+use crate::link::{self, control};
 use crate::objects;
 use crate::real::{self, call_real};
 use crate::unmodelled::{self, Unmodelled};
@@ -403,7 +404,8 @@ unsafe extern "C" fn enter(name: *const c_char, which: usize, arguments: *const 
         if *known == 0 {
             *known = real::next(CStr::from_ptr(name));
             if *known == 0 {
-                engine::break_down(format_args!("the C library has no {:?}", CStr::from_ptr(name)));
+                let name = CStr::from_ptr(name).to_str().unwrap_or_default();
+                link::break_down(format_args!("the C library has no {name}"));
             }
         }
         let mut ends = false;

@@ -5,8 +5,9 @@
 //! the program could write to, believes.
 
 use crate::classes::Classes;
-use crate::engine::{Engine, control, engine};
+use crate::engine::engine;
 use crate::heap;
+use crate::link::{self, control};
 use crate::sys::call;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,7 +19,10 @@ use ordain_explore::frontier::{Explored, explore_fragment};
 use ordain_explore::strategy::{Bound, Bounded, Kind, Mixed, Optimal};
 use ordain_explore::{Coverage, Fingerprint, Plan, Strategy, Summary, Target, search};
 use ordain_model::{End, Execution, Names, ThreadId};
-use ordain_wire::{Control, Ending, Follower, Job, Known, Lead, Mode, Recognise, Status, Unmodelled};
+use ordain_wire::{
+    Authority, BoundKind, ClassUse, Control, Ending, Estimating, Exhausted, Follower, Knowledge, Mode, Observation,
+    Request, Unmodelled,
+};
 
 /// The search of this process.
 struct Supervisor {
@@ -43,9 +47,9 @@ struct Supervisor {
 
 static mut SUPERVISOR: *mut Supervisor = core::ptr::null_mut();
 
-struct Inside<'a>(&'a mut Supervisor);
+struct SearchTarget<'a>(&'a mut Supervisor);
 
-impl Target for Inside<'_> {
+impl Target for SearchTarget<'_> {
     fn run(&mut self, plan: &mut Plan<'_>) {
         let s = &mut *self.0;
         let e = engine();
@@ -66,20 +70,20 @@ impl Target for Inside<'_> {
         }
         let by = ended_by();
         let followed = match shielded {
-            true => s.follower.follow_whole(e.events(), plan),
+            true => s.follower.follow_whole(e.events.bytes(), plan),
             // The plan decided as it went, so it cannot be asked again.
             false => {
                 s.follower.begin();
-                s.follower.feed(e.events(), &mut Lead::Events)
+                s.follower.feed(e.events.bytes(), &mut Authority::Events)
             }
         };
         let concluded = followed.and_then(|()| match shielded {
-            true => s.follower.conclude(by, &mut Lead::Plan(plan)),
+            true => s.follower.conclude(by, &mut Authority::Plan(plan)),
             false if by.is_none() && e.was_cut() => {
                 s.follower.arbiter.finish_with(End::Cut);
                 Ok(())
             }
-            false => s.follower.conclude(by, &mut Lead::Events),
+            false => s.follower.conclude(by, &mut Authority::Events),
         });
         if let Err(contradiction) = concluded {
             s.contradiction = Some(contradiction.0);
@@ -95,14 +99,14 @@ impl Target for Inside<'_> {
     }
 }
 
-impl Inside<'_> {
+impl SearchTarget<'_> {
     /// Estimates how much there is. What is found on the way is told.
     fn forecast(
         &mut self,
         strategy: &mut dyn Strategy,
         executions: u64,
         at_the_end: bool,
-        telling: &mut bool,
+        remarkable: &mut bool,
         restarted: &mut bool,
     ) {
         let control = control();
@@ -112,8 +116,8 @@ impl Inside<'_> {
         let mut foresight = core::mem::take(&mut self.0.foresight);
         let effort = effort.until(&is_stopped);
         let forecast = foresight.forecast(self, strategy, executions, effort, &mut |target| {
-            *telling = target.0.contradiction.is_some() || is_worth_telling(target.execution(), control);
-            if *telling { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            *remarkable = target.0.contradiction.is_some() || is_remarkable(target.execution(), control);
+            if *remarkable { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         self.0.foresight = foresight;
         match forecast {
@@ -138,24 +142,24 @@ fn is_stopped() -> bool {
 /// Which thread ended the execution, if not the model did, and whether in an orderly way.
 fn ended_by() -> Option<(ThreadId, bool)> {
     let control = control();
-    match control.ending.load(Relaxed) {
-        Ending::MODEL => None,
-        Ending::EXIT => Some((ThreadId(control.culprit.load(Relaxed)), true)),
+    match control.ending.load() {
+        Some(Ending::Model) => None,
+        Some(Ending::Exit) => Some((ThreadId(control.culprit.load(Relaxed)), true)),
         _ => Some((ThreadId(control.culprit.load(Relaxed)), false)),
     }
 }
 
 /// Whether the launcher should hear of the last execution.
-fn is_worth_telling(execution: &Execution, control: &Control) -> bool {
-    let ended_well = match control.ending.load(Relaxed) {
-        Ending::MODEL => true,
-        Ending::EXIT => control.detail.load(Relaxed) == control.expected_status.load(Relaxed),
+fn is_remarkable(execution: &Execution, control: &Control) -> bool {
+    let ended_well = match control.ending.load() {
+        Some(Ending::Model) => true,
+        Some(Ending::Exit) => control.detail.load(Relaxed) == control.expected_status.load(Relaxed),
         _ => false,
     };
     !ended_well || !execution.misuses.is_empty() || !matches!(execution.end, End::Complete | End::Cut | End::Running)
 }
 
-/// Explores until the turn is over, something is worth telling, or nothing is left; leaves everything in the control words.
+/// Explores until the turn is over, an execution is remarkable, or nothing is left; leaves everything in the control words.
 pub fn explore(execute: fn()) {
     heap::inside(|| {
         // SAFETY: only the carrier comes here.
@@ -168,7 +172,7 @@ pub fn explore(execute: fn()) {
             }
             &mut *SUPERVISOR
         };
-        if control().job.load(Relaxed) == Job::FRAGMENT { s.explore_fragment() } else { s.explore() }
+        if control().request.is(Request::ExploreFragment) { s.explore_fragment() } else { s.explore() }
     });
 }
 
@@ -200,25 +204,25 @@ fn now() -> u64 {
 impl Supervisor {
     fn new(execute: fn()) -> Self {
         let control = control();
-        let mut follower = Follower::new(Engine::options(control));
+        let mut follower = Follower::new(link::options());
         // What the engine has learned from the launcher; it cannot be wrong, because no execution has run under it yet.
-        let known = crate::process::known();
+        let known = link::read_known();
         let _ = follower.adopt(&known);
         let told = follower.extent();
         let bound = control.bound.load(Relaxed);
         let mut samples = false;
-        let mut strategy: Box<dyn Strategy> = match control.bound_kind.load(Relaxed) {
-            1 => Box::new(Bounded::new(Bound::Preemptions(bound))),
-            2 => Box::new(Bounded::new(Bound::Delays(bound))),
-            _ => {
+        let mut strategy: Box<dyn Strategy> = match control.bound_kind.load().unwrap_or(BoundKind::None) {
+            BoundKind::Preemptions => Box::new(Bounded::new(Bound::Preemptions(bound))),
+            BoundKind::Delays => Box::new(Bounded::new(Bound::Delays(bound))),
+            BoundKind::None => {
                 let kind = Kind::ALL.get(control.strategy.load(Relaxed) as usize).copied().unwrap_or_default();
                 samples = kind.samples();
                 let (seed, depth) = (control.seed.load(Relaxed), control.depth.load(Relaxed) as usize);
-                if control.recognise.load(Relaxed) == Recognise::COMPARE {
+                if control.class_use.is(ClassUse::Compare) {
                     samples = true;
-                    Box::new(Exposed::new(|| Box::new(Mixed::new(seed))))
+                    Box::new(UnshieldedSampler::new(|| Box::new(Mixed::new(seed))))
                 } else if samples {
-                    Box::new(Exposed::new(|| kind.make(seed, depth)))
+                    Box::new(UnshieldedSampler::new(|| kind.make(seed, depth)))
                 } else {
                     kind.make(seed, depth)
                 }
@@ -226,11 +230,11 @@ impl Supervisor {
         };
         let number = control.search.load(Relaxed);
         if let Some(strategy) = strategy.divisible()
-            && control.job.load(Relaxed) == Job::EXPLORE
-            && let Some(rest) = engine().read_fragment()
+            && control.request.is(Request::Explore)
+            && let Some(rest) = link::read_fragment()
         {
             // SAFETY: no execution runs.
-            unsafe { heap::outside(|| crate::process::learn(engine(), crate::process::known())) };
+            unsafe { heap::outside(|| crate::process::learn(engine(), link::read_known())) };
             strategy.load(&rest);
             strategy.go_on_after(control.before.load(Relaxed));
         }
@@ -253,7 +257,7 @@ impl Supervisor {
     /// Lets the follower know what the engine knows.
     fn follow_engine(&mut self) {
         let e = engine();
-        let known = Known { births: e.arbiter.names().births(self.told.0).collect(), long_loops: Vec::new() };
+        let known = Knowledge { births: e.arbiter.names().births(self.told.0).collect(), long_loops: Vec::new() };
         if self.follower.adopt(&known).is_err() {
             self.contradiction = Some("the names of objects are not those that were told");
         }
@@ -264,47 +268,47 @@ impl Supervisor {
         let used = processor_time();
         if control().names_length.load(Relaxed) > 0 {
             // What other workers have met.
-            let known = crate::process::known();
+            let known = link::read_known();
             // SAFETY: no execution runs.
-            unsafe { heap::outside(|| crate::process::learn(engine(), crate::process::known())) };
+            unsafe { heap::outside(|| crate::process::learn(engine(), link::read_known())) };
             if self.follower.adopt(&known).is_err() {
                 self.contradiction = Some("the names of objects are not those that were told");
             }
             self.told = self.follower.extent();
         }
-        let mut whole = core::mem::replace(&mut self.strategy, Box::new(Nothing));
-        let (Some(fragment), Some(strategy)) = (engine().read_fragment(), whole.divisible()) else {
-            crate::engine::break_down(format_args!("there is no fragment to explore"));
+        let mut whole = core::mem::replace(&mut self.strategy, Box::new(NoStrategy));
+        let (Some(fragment), Some(strategy)) = (link::read_fragment(), whole.divisible()) else {
+            link::break_down(format_args!("there is no fragment to explore"));
         };
-        let mut turn = TurnOver::begin();
-        let mut inside = Inside(self);
+        let mut turn = TurnLimit::begin();
+        let mut inside = SearchTarget(self);
         let (mut explored, summary) =
             explore_fragment(&mut inside, strategy, &fragment, &mut |target, summary| turn.look(target, summary));
         turn.classes.tell();
-        let (mut telling, mut restarted) = (turn.telling, false);
+        let (mut remarkable, mut restarted) = (turn.remarkable, false);
         control().estimated.store(0, Relaxed);
         let unforeseen = &mut inside.0.unforeseen;
         *unforeseen = (unforeseen.0 + summary.executions, unforeseen.1 + summary.steps);
-        let wanted = control().forecast.load(Relaxed);
-        if wanted != 0 && !telling && !summary.restarted {
+        let estimating = control().estimating.load().unwrap_or(Estimating::No);
+        if estimating != Estimating::No && !remarkable && !summary.restarted {
             // The worker knows its own part only, so it looks from the beginning.
             let mut beginning = Optimal::default();
             if let Some(mut plan) = beginning.plan() {
                 inside.run(&mut plan);
-                telling = inside.0.contradiction.is_some() || is_worth_telling(inside.execution(), control());
+                remarkable = inside.0.contradiction.is_some() || is_remarkable(inside.execution(), control());
             }
-            if !telling && !inside.execution().learned {
+            if !remarkable && !inside.execution().learned {
                 beginning.learn(inside.execution());
-                inside.forecast(&mut beginning, 1, wanted == 2, &mut telling, &mut restarted);
+                inside.forecast(&mut beginning, 1, estimating == Estimating::Best, &mut remarkable, &mut restarted);
             }
         }
         explored.loops = self.follower.arbiter.long_loops().to_vec();
-        if !engine().write_explored(&explored) {
-            crate::engine::refuse(format_args!("what is left of a fragment is too much to be told"));
+        if !link::write_explored(&explored) {
+            link::refuse(format_args!("the rest of a fragment of the search is too large to be reported"));
         }
-        engine().write_pairs(&branch_point::encode(&branch_point::branch_points(strategy)));
+        link::write_pairs(&branch_point::encode(&branch_point::branch_points(strategy)));
         self.strategy = whole;
-        self.tell(&summary, telling, restarted || summary.restarted, used);
+        self.report(&summary, remarkable, restarted || summary.restarted, used);
     }
 
     fn explore(&mut self) {
@@ -312,32 +316,33 @@ impl Supervisor {
         let used = processor_time();
         let mut restarted = false;
         // The search has the strategy, and the target all the rest.
-        let mut strategy = core::mem::replace(&mut self.strategy, Box::new(Nothing));
-        let mut inside = Inside(self);
+        let mut strategy = core::mem::replace(&mut self.strategy, Box::new(NoStrategy));
+        let mut inside = SearchTarget(self);
         let mut summary = Summary::default();
-        let mut turn = TurnOver::begin();
+        let mut turn = TurnLimit::begin();
         if turn.most > 0 {
             summary = search(&mut inside, &mut *strategy, &mut |target, summary| turn.look(target, summary));
             heap::unshield();
         }
         turn.classes.tell();
-        let mut telling = turn.telling;
+        let mut remarkable = turn.remarkable;
         restarted |= summary.restarted;
         control.estimated.store(0, Relaxed);
         let unforeseen = &mut inside.0.unforeseen;
         *unforeseen = (unforeseen.0 + summary.executions, unforeseen.1 + summary.steps);
-        let wanted = control.forecast.load(Relaxed);
-        if wanted != 0 && !telling && !summary.exhausted && !inside.0.samples {
+        let estimating = control.estimating.load().unwrap_or(Estimating::No);
+        let best = estimating == Estimating::Best;
+        if estimating != Estimating::No && !remarkable && !summary.exhausted && !inside.0.samples {
             let before = if restarted { 0 } else { control.before.load(Relaxed) };
             let mut again = false;
-            inside.forecast(&mut *strategy, before + summary.executions, wanted == 2, &mut telling, &mut again);
+            inside.forecast(&mut *strategy, before + summary.executions, best, &mut remarkable, &mut again);
             if again {
                 // What was just made does not count either.
                 (summary.executions, summary.blocked, restarted) = (0, 0, true);
             }
         }
-        if !summary.exhausted && !self.samples && (telling || wanted == 2) {
-            engine().write_pairs(&branch_point::encode(&branch_point::branch_points(&*strategy)));
+        if !summary.exhausted && !self.samples && (remarkable || best) {
+            link::write_pairs(&branch_point::encode(&branch_point::branch_points(&*strategy)));
         } else {
             control.prefix_length.store(0, Relaxed);
         }
@@ -346,19 +351,17 @@ impl Supervisor {
             && let Some(divisible) = strategy.divisible()
         {
             let loops = self.follower.arbiter.long_loops().to_vec();
-            engine().write_explored(&Explored { loops, ..divisible.unload() });
+            link::write_explored(&Explored { loops, ..divisible.unload() });
         }
         self.strategy = strategy;
-        self.tell(&summary, telling, restarted, used);
+        self.report(&summary, remarkable, restarted, used);
     }
 
     /// Leaves everything in the control words.
-    fn tell(&mut self, summary: &Summary, telling: bool, restarted: bool, used: u64) {
+    fn report(&mut self, summary: &Summary, remarkable: bool, restarted: bool, used: u64) {
         let control = control();
         if let Some(contradiction) = self.contradiction {
-            crate::engine::break_down(format_args!(
-                "the report of an execution contradicts the model: {contradiction}"
-            ));
+            link::break_down(format_args!("the report of an execution contradicts the model: {contradiction}"));
         }
         control.cpu.store(processor_time() - used, Relaxed);
         control.executions.store(summary.executions, Relaxed);
@@ -370,33 +373,31 @@ impl Supervisor {
         control.spin_held.store(self.spin_held.into(), Relaxed);
         control.restarted.store(restarted.into(), Relaxed);
         let execution = if self.samples { engine().arbiter.execution() } else { self.follower.arbiter.execution() };
-        let departed = match &execution.end {
-            End::Diverged(divergence) if telling => Some(divergence),
-            _ => None,
-        };
-        control.telling.store(u32::from(telling) + u32::from(departed.is_some()), Relaxed);
-        if let Some(divergence) = departed {
-            crate::engine::tell_departure(divergence);
-        }
-        let exhausted = match (summary.exhausted, self.strategy.coverage()) {
-            (false, _) => 0,
-            (true, Coverage::Everything) => 1,
-            (true, Coverage::Bound) => 2,
-            (true, Coverage::Samples) => 3,
-        };
-        control.exhausted.store(exhausted, Relaxed);
-        if self.samples && telling {
+        control.observation.store(match &execution.end {
+            _ if !remarkable => Observation::None,
+            End::Diverged(divergence) => {
+                link::write_departure(divergence);
+                Observation::Departure
+            }
+            _ => Observation::Execution,
+        });
+        control.exhausted.store(match (summary.exhausted, self.strategy.coverage()) {
+            (false, _) => Exhausted::No,
+            (true, Coverage::Everything) => Exhausted::Everything,
+            (true, Coverage::Bound) => Exhausted::Bound,
+            (true, Coverage::Samples) => Exhausted::Samples,
+        });
+        if self.samples && remarkable {
             // The names must be those of the engine.
             heap::inside(|| self.follow_engine());
         }
         if self.follower.extent() != self.told {
             let (names, loops) = self.told;
             self.told = self.follower.extent();
-            engine().write_known(&self.follower.known_since(names, loops));
+            link::write_known(&self.follower.known_since(names, loops));
         } else {
             control.names_length.store(0, Relaxed);
         }
-        control.status.store(Status::EXPLORED, Relaxed);
     }
 }
 
@@ -404,25 +405,25 @@ impl Supervisor {
 const LONG: u64 = 1_000_000;
 
 /// Decides when a turn is over.
-struct TurnOver {
+struct TurnLimit {
     most: u64,
     time: u64,
     started: u64,
-    telling: bool,
+    remarkable: bool,
     classes: Classes,
 }
 
-impl TurnOver {
+impl TurnLimit {
     fn begin() -> Self {
         let control = control();
         let (most, time) = (control.most.load(Relaxed), control.time.load(Relaxed));
-        Self { most, time, started: now(), telling: false, classes: Classes::begin() }
+        Self { most, time, started: now(), remarkable: false, classes: Classes::begin() }
     }
 
     /// Looks at an execution.
-    fn look(&mut self, target: &mut Inside<'_>, summary: &Summary) -> ControlFlow<()> {
+    fn look(&mut self, target: &mut SearchTarget<'_>, summary: &Summary) -> ControlFlow<()> {
         let execution = target.execution();
-        self.telling = target.0.contradiction.is_some() || is_worth_telling(execution, control());
+        self.remarkable = target.0.contradiction.is_some() || is_remarkable(execution, control());
         let visible = execution.visible() as u32;
         let spin_held = execution.spin_held;
         if visible > target.0.visible || spin_held && !target.0.spin_held {
@@ -433,7 +434,7 @@ impl TurnOver {
         }
         let done = summary.executions;
         if target.0.samples {
-            self.telling |= self.classes.is_unexplored(target.execution());
+            self.remarkable |= self.classes.is_unexplored(target.execution());
         } else {
             let Supervisor { foresight, follower, fingerprint, .. } = &mut *target.0;
             foresight.hear(follower.arbiter.execution());
@@ -446,7 +447,7 @@ impl TurnOver {
         let over = done >= self.most || is_stopped() || self.is_late(done);
         // What such threads wait for is not visible, so nothing can be planned.
         let blind = !target.0.samples && control().unmodelled.load(Relaxed) & Unmodelled::MemoryLoops.bit() != 0;
-        if self.telling || over || blind { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.remarkable || over || blind { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Whether the time is over after so many executions. Not before some were made: so a small search is never divided, and comes to the
@@ -462,16 +463,16 @@ impl TurnOver {
 }
 
 /// A sampler, which has nothing to lose: it goes on while the memory of the search is read-only, so everything it has is elsewhere.
-struct Exposed(Box<dyn Strategy>);
+struct UnshieldedSampler(Box<dyn Strategy>);
 
-impl Exposed {
+impl UnshieldedSampler {
     fn new(make: impl FnOnce() -> Box<dyn Strategy>) -> Self {
         // SAFETY: no execution runs.
         Self(unsafe { heap::outside(make) })
     }
 }
 
-impl Strategy for Exposed {
+impl Strategy for UnshieldedSampler {
     fn plan(&mut self) -> Option<Plan<'_>> {
         // SAFETY: no execution runs.
         unsafe { heap::outside(|| self.0.plan()) }
@@ -493,9 +494,9 @@ impl Strategy for Exposed {
 }
 
 /// Stands for the strategy while the search has it.
-struct Nothing;
+struct NoStrategy;
 
-impl Strategy for Nothing {
+impl Strategy for NoStrategy {
     fn plan(&mut self) -> Option<Plan<'_>> {
         None
     }

@@ -178,25 +178,3 @@ impl<const N: usize> core::fmt::Write for Text<N> {
         Ok(())
     }
 }
-
-/// Whether the program has mapped memory that its children share with it.
-pub fn has_shared_mappings() -> bool {
-    /// Below are mappings of our own.
-    const PROGRAM: usize = 0x2000_0000_0000;
-    let mut room = alloc::vec![0; 64 << 10];
-    let length = loop {
-        let length = read_file(c"/proc/self/maps", &mut room);
-        if length < room.len() {
-            break length;
-        }
-        room.resize(room.len() * 2, 0);
-    };
-    room[..length].split(|c| *c == b'\n').any(|line| {
-        let begin = line.split(|c| *c == b'-').next().and_then(|text| core::str::from_utf8(text).ok());
-        let begin = begin.and_then(|text| usize::from_str_radix(text, 16).ok()).unwrap_or(0);
-        let mut fields = line.split(|c| *c == b' ');
-        let shared = fields.nth(1).is_some_and(|rights| rights.get(3) == Some(&b's') && rights.get(1) == Some(&b'w'));
-        let own = line.windows(14).any(|part| part == b"memfd:ordain-s");
-        shared && !own && begin >= PROGRAM
-    })
-}

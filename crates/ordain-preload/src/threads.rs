@@ -7,6 +7,7 @@ use crate::cancellation;
 use crate::context::{self, Registers, interpose};
 use crate::engine::{self, Crash, active, engine, step};
 use crate::handles;
+use crate::link;
 use crate::real::{self, call_real};
 use crate::signals::{self, Signal};
 use crate::sys::{self, call};
@@ -290,7 +291,7 @@ pub fn new_donor() -> bool {
     find_links(&e.slots, &slot);
     e.slots.push(slot);
     // Many take long, before the program can show that it goes on.
-    engine::control().heartbeat.fetch_add(1, Relaxed);
+    link::control().heartbeat.fetch_add(1, Relaxed);
     true
 }
 
@@ -323,7 +324,7 @@ fn take_slot(thread: ThreadId) -> Option<usize> {
     let slot = match slot {
         Some(slot) => slot,
         // What is made now must be there in the next execution too, which a child of the process that forks cannot do.
-        None if e.mode != Mode::Exec => engine::ask_for_threads(),
+        None if e.mode != Mode::Exec => link::ask_for_threads(),
         None => {
             if !new_donor() {
                 return None;
@@ -369,7 +370,7 @@ unsafe fn check_stack(attributes: *const libc::pthread_attr_t) {
         }
     }
     if size > STACK {
-        engine::refuse(format_args!(
+        link::refuse(format_args!(
             "the program makes threads with stacks of {} MiB; here they have {}",
             size >> 20,
             STACK >> 20
@@ -552,7 +553,7 @@ pub fn unwind_thread(result: *mut c_void) -> ! {
     // SAFETY: the stack above the call is as it was; pthread_exit unwinds it.
     unsafe {
         let Some(target) = (&raw const real::pthread_exit).read() else {
-            engine::break_down(format_args!("the C library has no pthread_exit"))
+            link::break_down(format_args!("the C library has no pthread_exit"))
         };
         context::leave_to(&registers, target as usize, result as usize)
     }
@@ -641,7 +642,7 @@ pub fn vanish(status: c_int) -> ! {
             signals::look();
             engine::step_now(Operation::Exit);
         }
-        engine::end(ordain_wire::Ending::EXIT, status & 0xff);
+        engine::end(ordain_wire::Ending::Exit, status & 0xff);
     }
     leave()
 }
@@ -663,7 +664,7 @@ fn leave() -> ! {
     }
     match e.decide() {
         Some(next) => e.go(next),
-        None => engine::end(ordain_wire::Ending::MODEL, 0),
+        None => engine::end(ordain_wire::Ending::Model, 0),
     }
-    engine::break_down(format_args!("a thread went on that had ended"))
+    link::break_down(format_args!("a thread went on that had ended"))
 }

@@ -3,6 +3,10 @@
 //! Time passes for a thread by what it sleeps, by waits that expire, and a little by looking at the clock, so that a loop
 //! that waits for a time to come ends. All clocks are the same, but for those of processor time: they begin with the execution.
 
+mod spans;
+
+pub use spans::is_valid;
+
 use crate::context::interpose;
 use crate::engine::{engine, step, wait};
 use crate::real::{c_result, call_real};
@@ -12,10 +16,10 @@ use core::ffi::{c_int, c_long, c_uint, c_void};
 use libc::{timespec, timeval};
 use ordain_model::{Operation, Wait};
 use ordain_wire::Event;
+use spans::{SECOND, nanoseconds, timespec_of};
 
 /// When executions begin: seconds since 1970.
 const BEGINNING: u64 = 1_700_000_000;
-const SECOND: u64 = 1_000_000_000;
 /// The only base of C's own clock.
 const TIME_UTC: c_int = 1;
 /// How much time a look at the clock takes.
@@ -42,10 +46,6 @@ pub fn advance(nanoseconds: u64) {
     e.arbiter.advance(thread, nanoseconds);
 }
 
-fn nanoseconds(time: &timespec) -> u64 {
-    (time.tv_sec.max(0) as u64).saturating_mul(SECOND).saturating_add(time.tv_nsec as u64)
-}
-
 /// Says how long the next timed operation waits.
 pub fn wait_at_most(nanoseconds: u64) {
     let e = engine();
@@ -62,11 +62,6 @@ pub unsafe fn timed(until: *const timespec, f: impl FnOnce(Wait) -> c_int) -> c_
         return libc::EINVAL;
     }
     timed_for(nanoseconds(until).saturating_sub(now()), f)
-}
-
-/// Whether the nanoseconds of a time are less than a second.
-pub fn is_valid(time: &timespec) -> bool {
-    (0..SECOND as i64).contains(&time.tv_nsec)
 }
 
 /// Whether waits can be limited by a clock.
@@ -111,8 +106,7 @@ interpose! {
 
 fn look() -> timespec {
     advance(LOOK);
-    let now = now();
-    timespec { tv_sec: (now / SECOND) as i64, tv_nsec: (now % SECOND) as i64 }
+    timespec_of(now())
 }
 
 /// Whether a clock is one of processor time: of the process, of the thread, or of any other one, whose numbers are below zero.
@@ -252,15 +246,14 @@ unsafe extern "C" fn get_timespec_resolution(out: *mut timespec, base: c_int) ->
 
 unsafe extern "C" fn get_times(out: *mut libc::tms) -> c_long {
     let now = look();
-    let ticks = |seconds: i64| seconds.wrapping_mul(100) + now.tv_nsec / 10_000_000;
     if !out.is_null() {
         // SAFETY: the program wants to know.
         unsafe {
             out.write_bytes(0, 1);
-            (*out).tms_utime = ticks(now.tv_sec - BEGINNING as i64);
+            (*out).tms_utime = spans::ticks(now.tv_sec - BEGINNING as i64, now.tv_nsec);
         }
     }
-    ticks(now.tv_sec)
+    spans::ticks(now.tv_sec, now.tv_nsec)
 }
 
 unsafe extern "C" fn get_time(out: *mut libc::time_t) -> libc::time_t {
@@ -312,7 +305,7 @@ pub unsafe fn raw_sleep(flags: c_int, span: *const timespec, left: *mut timespec
         let absolute = flags & libc::TIMER_ABSTIME != 0;
         if let Err(rest) = sleep_for(if absolute { time.saturating_sub(now()) } else { time }) {
             if !absolute && !left.is_null() {
-                *left = timespec { tv_sec: (rest / SECOND) as i64, tv_nsec: (rest % SECOND) as i64 };
+                *left = timespec_of(rest);
             }
             return -libc::EINTR as isize;
         }
@@ -344,8 +337,7 @@ unsafe extern "C" fn sleep_seconds(span: c_uint) -> c_uint {
     let mut left = timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: no more than the time to sleep.
     unsafe { sleep_nanoseconds(&time, &mut left) };
-    // Rounded as the C library does.
-    (left.tv_sec + i64::from(left.tv_nsec >= SECOND as i64 / 2)) as c_uint
+    spans::whole_seconds(&left)
 }
 
 unsafe extern "C" fn sleep_thread(span: *const timespec, left: *mut timespec) -> c_int {

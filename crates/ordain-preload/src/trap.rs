@@ -3,11 +3,12 @@
 use crate::cancellation;
 use crate::context::{return_to, sigreturn};
 use crate::dispatch;
-use crate::engine::{self, active, engine, is_connected};
+use crate::engine::{self, active, engine};
 use crate::files;
 use crate::filter;
 use crate::handles;
 use crate::image;
+use crate::link::{self, is_connected};
 use crate::process;
 use crate::signals;
 use crate::spin;
@@ -109,7 +110,7 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
     }
     if !active() {
         if is_connected() {
-            engine::break_down(format_args!(
+            link::break_down(format_args!(
                 "signal {signal} outside the program, at {:#x}, about {address:p}",
                 registers[libc::REG_RIP as usize]
             ));
@@ -125,7 +126,7 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
     if !is_own && unsafe { signals::take_fault(signal, info, context) } {
         return;
     }
-    let ending = if signal == libc::SIGABRT { Ending::ABORT } else { Ending::SIGNAL };
+    let ending = if signal == libc::SIGABRT { Ending::Abort } else { Ending::Signal };
     engine::crash(ending, signal, address as u64, format_args!(""))
 }
 
@@ -180,7 +181,7 @@ unsafe extern "C" fn on_call(_signal: c_int, info: *mut libc::siginfo_t, context
         let registers = &mut (*context).uc_mcontext.gregs;
         let number = i64::from(*((info as *const u8).add(24) as *const i32));
         if *((info as *const u8).add(28) as *const u32) != filter::ARCHITECTURE {
-            engine::refuse(format_args!("the program makes system calls of another architecture"));
+            link::refuse(format_args!("the program makes system calls of another architecture"));
         }
         let at = |register: c_int| registers[register as usize] as usize;
         let arguments = [

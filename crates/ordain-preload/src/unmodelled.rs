@@ -1,6 +1,6 @@
 //! Calls that may carry an order between threads that the model does not know: noted, so that nothing is called verified.
 
-use crate::engine::control;
+use crate::link::control;
 use core::sync::atomic::Ordering::Relaxed;
 
 pub use ordain_wire::{Named, Unmodelled};

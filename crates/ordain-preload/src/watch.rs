@@ -5,10 +5,12 @@
 //! whoever runs next. Two threads that use the same bytes, neither of which was made after the other's use or has joined it, are told.
 
 mod code;
+mod operand;
 mod table;
 
-use crate::engine::{self, active, control, engine};
+use crate::engine::{active, engine};
 use crate::lifetimes;
+use crate::link::{self, control};
 use crate::real;
 use crate::sys;
 use crate::unmodelled::{self, Unmodelled};
@@ -17,8 +19,8 @@ use alloc::vec::Vec;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{REG_RBP, REG_RIP, REG_RSP};
 use ordain_model::ThreadId;
-use ordain_wire::{NO_REGISTER, Status, Trouble, WatchSite};
-use table::{Seen, Table};
+use ordain_wire::{Status, Trouble, WatchSite};
+use table::{ROOM, Table, Use, UseResult};
 
 /// How often an instruction may use memory again that its thread has used before, until it is left alone for as long as the same thread
 /// runs: at first, and after that.
@@ -76,13 +78,15 @@ pub fn begin() {
     if control().watch.active.load(Relaxed) == 0 {
         return;
     }
-    let Some(table) = Table::new() else { return trouble(Trouble::PROTECTED) };
+    let memory = sys::map_shared(size_of::<[Use; ROOM]>()) as *mut [Use; ROOM];
+    // SAFETY: new memory of that size, all zero, which nobody else has.
+    let Some(memory) = (unsafe { memory.as_mut() }) else { return trouble(Trouble::Protected) };
     let watched = Watched {
         sites: Vec::new(),
         copies: Vec::new(),
         areas: Vec::new(),
         resting: Vec::new(),
-        table,
+        table: Table::new(memory),
         clocks: Vec::new(),
         loader: None,
         reached: 0,
@@ -93,8 +97,8 @@ pub fn begin() {
     watch_loader();
 }
 
-fn trouble(what: u32) {
-    control().watch.trouble.store(what, Relaxed);
+fn trouble(what: Trouble) {
+    control().watch.trouble.store(what);
 }
 
 /// Takes over what the launcher has told, and puts breakpoints where there are none.
@@ -116,7 +120,7 @@ fn take_sites() {
     w.copies.extend(w.sites.iter().enumerate().map(|(i, s)| (s.at.slot, i)));
     w.copies.sort_unstable();
     if !code::make_copies(&mut w.areas) {
-        return trouble(Trouble::PROTECTED);
+        return trouble(Trouble::Protected);
     }
     put_all();
 }
@@ -129,7 +133,7 @@ fn put_all() {
     }
     w.resting.clear();
     if !code::change(w.sites.iter().map(|s| (s.at.address, s.at.first, code::BREAKPOINT))) {
-        trouble(Trouble::PROTECTED);
+        trouble(Trouble::Protected);
     }
 }
 
@@ -200,10 +204,11 @@ pub fn on_breakpoint(code: i32, context: &mut libc::ucontext_t) -> bool {
 
 /// Libraries have come or gone: the launcher says what to watch now.
 fn ask_launcher() {
-    let control = control();
-    let status = control.status.swap(Status::WATCH, Relaxed);
-    engine::hand_over(control);
-    control.status.store(status, Relaxed);
+    let status = control().status.load();
+    link::hand_over(Status::Watch);
+    if let Some(status) = status {
+        control().status.store(status);
+    }
     take_sites();
 }
 
@@ -225,11 +230,11 @@ impl Watched {
     /// A thread has come to an instruction.
     fn note(&mut self, number: usize, registers: &[i64; 23], me: ThreadId) {
         let watch = &control().watch;
-        if watch.found.load(Relaxed) != 0 || watch.trouble.load(Relaxed) != Trouble::NONE {
+        if watch.found.load(Relaxed) != 0 || !watch.trouble.is(Trouble::None) {
             return self.rest(number);
         }
         let site = self.sites[number].at;
-        let (first, size) = (operand(&site, registers), u64::from(site.size.max(1)));
+        let (first, size) = (operand::address(&site, registers, sys::fs_base()), u64::from(site.size.max(1)));
         let calls = calls_on_stack(registers);
         let mut repeated = true;
         let mut at = first;
@@ -240,21 +245,21 @@ impl Watched {
             let clocks = &self.clocks;
             let knows = |other: u32, clock: u32| clocks[me.index()].get(other as usize).is_some_and(|c| *c >= clock);
             match self.table.note(at >> 3, mask, (me.0, clock, site.address), calls, knows) {
-                Seen::New => repeated = false,
-                Seen::Again => {}
-                Seen::Shared { thread, site: other, calls: others } => {
+                UseResult::New => repeated = false,
+                UseResult::Again => {}
+                UseResult::Shared { thread, site: other, calls: others } => {
                     tell(0, thread, other, others);
                     tell(1, me.0, site.address, calls);
                     watch.memory.store(at, Relaxed);
                     watch.found.store(1, Relaxed);
                     return unmodelled::note(Unmodelled::Atomics);
                 }
-                Seen::NoRoom => return trouble(Trouble::TOO_MUCH),
+                UseResult::NoRoom => return trouble(Trouble::TooMuch),
             }
             at = behind;
         }
         if self.reached >= MOST_REACHED {
-            trouble(Trouble::TOO_MUCH);
+            trouble(Trouble::TooMuch);
         }
         if repeated {
             let site = &mut self.sites[number];
@@ -317,24 +322,10 @@ fn calls_on_stack(registers: &[i64; 23]) -> [u64; 3] {
     calls
 }
 
-/// The address of an instruction's operand.
-fn operand(site: &WatchSite, registers: &[i64; 23]) -> u64 {
-    let value = |register: u8| if register == NO_REGISTER { 0 } else { registers[register as usize % 23] };
-    let mut address = site.displacement.wrapping_add(value(site.base));
-    address = address.wrapping_add(value(site.index).wrapping_mul(i64::from(site.scale)));
-    if site.bit != NO_REGISTER {
-        let size = i64::from(site.size.max(1));
-        // The number of the bit is as wide as the operand.
-        let bit = value(site.bit) << (64 - 8 * size) >> (64 - 8 * size);
-        address = address.wrapping_add(bit.div_euclid(8 * size) * size);
-    }
-    (address as u64).wrapping_add(if site.local != 0 { sys::fs_base() } else { 0 })
-}
-
 /// Another thread goes on: instructions that its predecessor has used too often have their breakpoints again.
 pub fn switched() {
     let Some(w) = watched().filter(|w| !w.resting.is_empty()) else { return };
-    if control().watch.found.load(Relaxed) == 0 && control().watch.trouble.load(Relaxed) == Trouble::NONE {
+    if control().watch.found.load(Relaxed) == 0 && control().watch.trouble.is(Trouble::None) {
         for number in core::mem::take(&mut w.resting) {
             let site = &mut w.sites[number];
             site.rests = !code::replace(site.at.address, code::BREAKPOINT);

@@ -1,5 +1,6 @@
 //! The shared memory: a page of control words, the plan, the log of events, and what is known from earlier executions.
 
+use crate::numbered::{AtomicEnum, Numbered as _, numbered};
 use crate::watch::{MOST_SITES, Watch, WatchSite};
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
@@ -50,30 +51,22 @@ impl Turn {
     pub const RUNTIME: u32 = 1;
 }
 
-/// How an execution is started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
-pub enum Mode {
-    /// The memory of the process is put back.
-    Snapshot = 0,
-    /// A child of the process, which has run up to main, is made.
-    Fork = 1,
-    /// The program is started anew.
-    Exec = 2,
+numbered! {
+    /// How an execution is started.
+    Mode {
+        /// The memory of the process is put back.
+        Snapshot,
+        /// A child of the process, which has run up to main, is made.
+        Fork,
+        /// The program is started anew.
+        Exec,
+    }
 }
 
 impl Mode {
-    /// The mode of a number.
-    pub fn from_number(number: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|m| *m as u32 == number)
-    }
-
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Snapshot, Self::Fork, Self::Exec];
-
     /// The mode of that name.
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
+        Self::ALL.iter().copied().find(|mode| mode.name() == name)
     }
 
     /// Its name.
@@ -86,89 +79,139 @@ impl Mode {
     }
 }
 
-/// Why the runtime gave the turn to the launcher: the value of [`Control::status`].
-pub struct Status;
-
-impl Status {
-    /// It has not done anything yet.
-    pub const NONE: u32 = 0;
-    /// Ready for the first plan.
-    pub const READY: u32 = 1;
-    /// The execution is over; see [`Control::ending`].
-    pub const DONE: u32 = 2;
-    /// It asks which transition to take.
-    pub const ASK: u32 = 3;
-    /// The program does something that this mode cannot undo, or that the runtime cannot control; see the message.
-    pub const REFUSED: u32 = 4;
-    /// The execution needs more threads than were prepared: start again with more.
-    pub const MORE_THREADS: u32 = 5;
-    /// The runtime has failed; see the message.
-    pub const BROKEN: u32 = 6;
-    /// It has explored for a while, or the last execution is worth telling, or nothing is left.
-    pub const EXPLORED: u32 = 7;
-    /// Executions would find something of each other in this mode, but not in another one; see the message.
-    pub const OTHER_MODE: u32 = 8;
-    /// The code that is watched has changed: the launcher is to tell what to watch now, and to give the turn back.
-    pub const WATCH: u32 = 9;
+numbered! {
+    /// Why the runtime gave the turn to the launcher.
+    Status {
+        /// It has not done anything yet.
+        None,
+        /// Ready for the first request.
+        Ready,
+        /// The execution is over; see [`Control::ending`].
+        Done,
+        /// It asks which transition to take.
+        Ask,
+        /// The program does something that this mode cannot undo, or that the runtime cannot control; see the message.
+        Refused,
+        /// The execution needs more threads than were prepared: start again with more.
+        MoreThreads,
+        /// The runtime has failed; see the message.
+        Broken,
+        /// It has explored for a while, or the last execution is worth telling, or nothing is left.
+        Explored,
+        /// Executions would find something of each other in this mode, but not in another one; see the message.
+        OtherMode,
+        /// The code that is watched has changed: the launcher is to tell what to watch now, and to give the turn back.
+        Watch,
+    }
 }
 
-/// How an execution ended, as far as the model does not decide it: the value of [`Control::ending`].
-pub struct Ending;
-
-impl Ending {
-    /// The model decides: no transition was taken.
-    pub const MODEL: u32 = 0;
-    /// The program exited; [`Control::detail`] is the status.
-    pub const EXIT: u32 = 1;
-    /// A signal killed it: [`Control::detail`] is its number, [`Control::address`] the address it is about.
-    pub const SIGNAL: u32 = 2;
-    /// An assertion failed; the message says which.
-    pub const ASSERTION: u32 = 3;
-    /// The program called `abort`, or one of the C library's checks did.
-    pub const ABORT: u32 = 4;
-    /// Nothing visible happened for too long.
-    pub const HANG: u32 = 5;
-    /// An object was used that is not one: [`Control::address`] says where, the message what.
-    pub const INVALID_OBJECT: u32 = 6;
-    /// A child process waits for a lock that nobody can release: [`Control::address`] says where it is.
-    pub const CHILD_DEADLOCK: u32 = 7;
+numbered! {
+    /// How an execution ended, as far as the model does not decide it.
+    Ending {
+        /// The model decides: no transition was taken.
+        Model,
+        /// The program exited; [`Control::detail`] is the status.
+        Exit,
+        /// A signal killed it: [`Control::detail`] is its number, [`Control::address`] the address it is about.
+        Signal,
+        /// An assertion failed; the message says which.
+        Assertion,
+        /// The program called `abort`, or one of the C library's checks did.
+        Abort,
+        /// Nothing visible happened for too long.
+        Hang,
+        /// An object was used that is not one: [`Control::address`] says where, the message what.
+        InvalidObject,
+        /// A child process waits for a lock that nobody can release: [`Control::address`] says where it is.
+        ChildDeadlock,
+    }
 }
 
-/// What the runtime is to do: the value of [`Control::job`].
-pub struct Job;
-
-impl Job {
-    /// Run the plan once.
-    pub const PLAN: u32 = 0;
-    /// Explore by itself, with the strategy that was told, until something is worth telling.
-    pub const EXPLORE: u32 = 1;
-    /// The same with a fragment of the search, and tell what has become of it.
-    pub const FRAGMENT: u32 = 2;
+numbered! {
+    /// What the launcher asks of the runtime when it gives the turn.
+    Request {
+        /// Run the plan once.
+        Run,
+        /// Explore with the strategy that was told, until something is worth telling.
+        Explore,
+        /// The same with a fragment of the search, and tell what has become of it.
+        ExploreFragment,
+    }
 }
 
-/// What is done with the classes of executions: the value of [`Control::recognise`].
-pub struct Recognise;
-
-impl Recognise {
-    /// Nothing.
-    pub const NO: u32 = 0;
-    /// Their fingerprints are told.
-    pub const NOTE: u32 = 1;
-    /// They are compared with those that were told, and one that is not among them is worth telling. The strategy is to draw samples with
-    /// all samplers.
-    pub const COMPARE: u32 = 2;
+numbered! {
+    /// What is done with the classes of executions.
+    ClassUse {
+        /// Nothing.
+        None,
+        /// Their fingerprints are told.
+        Collect,
+        /// They are compared with those that were told, and one that is not among them is worth telling. The strategy is to draw samples
+        /// with all samplers.
+        Compare,
+    }
 }
 
-/// Who decides behind the forced decisions: the value of [`Control::policy`].
-pub struct Policy;
+numbered! {
+    /// Who decides behind the forced decisions.
+    Policy {
+        /// The first enabled transition.
+        Lowest,
+        /// A random walk.
+        Random,
+        /// The launcher is asked.
+        Remote,
+    }
+}
 
-impl Policy {
-    /// The first enabled transition.
-    pub const LOWEST: u32 = 0;
-    /// A random walk.
-    pub const RANDOM: u32 = 1;
-    /// The launcher is asked.
-    pub const REMOTE: u32 = 2;
+numbered! {
+    /// What the search is bounded by.
+    BoundKind {
+        /// Nothing.
+        None,
+        /// Preemptions.
+        Preemptions,
+        /// Delays.
+        Delays,
+    }
+}
+
+numbered! {
+    /// Whether to estimate how much there is.
+    Estimating {
+        /// No.
+        No,
+        /// In passing.
+        Rough,
+        /// As well as can be.
+        Best,
+    }
+}
+
+numbered! {
+    /// Whether nothing is left to explore.
+    Exhausted {
+        /// There is more.
+        No,
+        /// Everything was explored.
+        Everything,
+        /// Everything within the bound was.
+        Bound,
+        /// The samples were drawn.
+        Samples,
+    }
+}
+
+numbered! {
+    /// What the last execution of a turn showed.
+    Observation {
+        /// Nothing that is worth a look.
+        None,
+        /// It is worth a look: its events are in the log.
+        Execution,
+        /// It departed from its plan, and how is in the message.
+        Departure,
+    }
 }
 
 /// A thread at the end of an execution: where it is, for its backtrace.
@@ -211,24 +254,24 @@ pub struct Control {
     /// Whose turn it is. Both sides wait on this word.
     pub turn: AtomicU32,
     /// Why the launcher has the turn.
-    pub status: AtomicU32,
-    /// How executions are started: [`Mode`].
-    pub mode: AtomicU32,
+    pub status: AtomicEnum<Status>,
+    /// How executions are started.
+    pub mode: AtomicEnum<Mode>,
     /// How many threads to prepare.
     pub pool: AtomicU32,
     /// Seed of the program's random numbers.
     pub entropy: AtomicU64,
 
-    /// What to do: [`Job`].
-    pub job: AtomicU32,
+    /// What to do.
+    pub request: AtomicEnum<Request>,
     /// The number of the search: another one begins anew.
     pub search: AtomicU32,
     /// The strategy to explore with: its place in the list of all.
     pub strategy: AtomicU32,
     /// Ordering constraints that probabilistic concurrency testing looks for.
     pub depth: AtomicU32,
-    /// What is bounded: 1 preemptions, 2 delays, else nothing.
-    pub bound_kind: AtomicU32,
+    /// What is bounded.
+    pub bound_kind: AtomicEnum<BoundKind>,
     /// The bound.
     pub bound: AtomicU32,
     /// Most executions of this turn.
@@ -237,15 +280,15 @@ pub struct Control {
     pub time: AtomicU64,
     /// Set while the runtime has the turn: it shall come back with what it has, after this execution.
     pub stop: AtomicU32,
-    /// Whether to estimate how much there is: 0 no, 1 in passing, 2 as well as can be.
-    pub forecast: AtomicU32,
+    /// Whether to estimate how much there is.
+    pub estimating: AtomicEnum<Estimating>,
     /// Executions of the search before this turn.
     pub before: AtomicU64,
     /// The exit status that is not worth telling.
     pub expected_status: AtomicI32,
 
-    /// What to do with classes: [`Recognise`].
-    pub recognise: AtomicU32,
+    /// What to do with classes.
+    pub class_use: AtomicEnum<ClassUse>,
     /// How many fingerprints of classes there are.
     pub class_count: AtomicU32,
     /// How many low bits are zero in all of them; others are left out.
@@ -267,11 +310,10 @@ pub struct Control {
     pub most_visible: AtomicU32,
     /// Whether a spinning thread was held.
     pub spin_held: AtomicU32,
-    /// Whether nothing is left: 0 no, 1 everything was explored, 2 everything within the bound, 3 samples were drawn.
-    pub exhausted: AtomicU32,
-    /// Whether the last execution is worth telling: 0 no, 1 yes, its events are in the log, 2 because it departed from its plan, and how
-    /// is in the message.
-    pub telling: AtomicU32,
+    /// Whether nothing is left.
+    pub exhausted: AtomicEnum<Exhausted>,
+    /// What the last execution showed.
+    pub observation: AtomicEnum<Observation>,
     /// Processor time of this turn, in nanoseconds.
     pub cpu: AtomicU64,
     /// Whether what was counted before was explored under a wrong assumption, and is explored again.
@@ -293,8 +335,8 @@ pub struct Control {
     pub prefix_length: AtomicU32,
     /// Whether the decisions are a schedule that an exploration has found: threads that it held may go on.
     pub follows: AtomicU32,
-    /// Who decides afterwards: [`Policy`].
-    pub policy: AtomicU32,
+    /// Who decides afterwards.
+    pub policy: AtomicEnum<Policy>,
     /// Seed of a random walk.
     pub seed: AtomicU64,
     /// The number of the execution in a random walk.
@@ -350,8 +392,8 @@ pub struct Control {
     /// The launcher has decided that the execution hangs: 1, or 2 if a signal has stopped it.
     pub hang: AtomicU32,
 
-    /// How the execution ended: [`Ending`].
-    pub ending: AtomicU32,
+    /// How the execution ended.
+    pub ending: AtomicEnum<Ending>,
     /// Exit status or signal.
     pub detail: AtomicI32,
     /// The thread that ended it.

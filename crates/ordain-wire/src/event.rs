@@ -96,14 +96,14 @@ pub enum Event {
 
 /// What a runtime that starts must know of earlier executions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
+pub struct Knowledge {
     /// Names, in order of numbers.
     pub births: Vec<Named>,
     /// Sites of long loops.
     pub long_loops: Vec<u64>,
 }
 
-impl Known {
+impl Knowledge {
     /// Writes it; `None` if there is no room.
     pub fn write(&self, room: &mut [u8]) -> Option<usize> {
         postcard::to_slice(self, room).ok().map(|used| used.len())
@@ -131,9 +131,9 @@ impl Departure {
 }
 
 /// A fragment of a divided search, and what has become of it, as bytes.
-pub struct Piece;
+pub struct FragmentBytes;
 
-impl Piece {
+impl FragmentBytes {
     /// Writes it; `None` if there is no room.
     pub fn write<T: Serialize>(piece: &T, room: &mut [u8]) -> Option<usize> {
         postcard::to_slice(piece, room).ok().map(|used| used.len())
@@ -238,10 +238,12 @@ mod tests {
 
     #[test]
     fn what_is_known_survives_the_wire() {
-        let known =
-            Known { births: alloc::vec![(4, Birth::Created(ThreadId(0), 1), ObjectKind::Mutex)], ..Known::default() };
+        let known = Knowledge {
+            births: alloc::vec![(4, Birth::Created(ThreadId(0), 1), ObjectKind::Mutex)],
+            ..Knowledge::default()
+        };
         let mut room = [0; 256];
         let length = known.write(&mut room).expect("room");
-        assert_eq!(Known::read(&room[..length]), Some(known));
+        assert_eq!(Knowledge::read(&room[..length]), Some(known));
     }
 }

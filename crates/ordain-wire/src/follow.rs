@@ -3,7 +3,7 @@
 //! What is reported comes from memory that the program can write to. So nothing is taken over that the model does not confirm:
 //! names must be those that come out here, transitions must be enabled, and what a plan decides must be what happened.
 
-use crate::event::{Event, Known, Log};
+use crate::event::{Event, Knowledge, Log};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ordain_explore::Plan;
@@ -11,7 +11,7 @@ use ordain_model::names::Birth;
 use ordain_model::{Arbiter, End, Mark, ObjectId, ObjectKind, Operation, Options, Site, ThreadId, Transition};
 
 /// Who decides what happens.
-pub enum Lead<'a, 'b> {
+pub enum Authority<'a, 'b> {
     /// A plan: what happened must be what it decides.
     Plan(&'a mut Plan<'b>),
     /// The events: whatever the model allows is believed.
@@ -120,7 +120,7 @@ impl Follower {
         self.noting = (steps >= noted + NEAR).then_some(steps);
         self.last.clear();
         self.last.extend_from_slice(bytes);
-        self.feed(&bytes[reported..], &mut Lead::Plan(plan))
+        self.feed(&bytes[reported..], &mut Authority::Plan(plan))
     }
 
     /// Notes a place, to go back to in later executions.
@@ -148,7 +148,7 @@ impl Follower {
     }
 
     /// Follows the events in `bytes`.
-    pub fn feed(&mut self, mut bytes: &[u8], lead: &mut Lead<'_, '_>) -> Result<(), Contradiction> {
+    pub fn feed(&mut self, mut bytes: &[u8], lead: &mut Authority<'_, '_>) -> Result<(), Contradiction> {
         while !bytes.is_empty() && !self.over {
             let Some((event, rest)) = Log::read(bytes) else {
                 return Err(Contradiction("what was reported cannot be read"));
@@ -169,7 +169,7 @@ impl Follower {
         self.arbiter.alive().binary_search(&thread).is_ok()
     }
 
-    fn follow(&mut self, event: &Event, lead: &mut Lead<'_, '_>) -> Result<(), Contradiction> {
+    fn follow(&mut self, event: &Event, lead: &mut Authority<'_, '_>) -> Result<(), Contradiction> {
         let wrong = |what| Err(Contradiction(what));
         match *event {
             Event::Announce { thread, op, site } => {
@@ -246,11 +246,11 @@ impl Follower {
         Ok(())
     }
 
-    fn step(&mut self, taken: Transition, lead: &mut Lead<'_, '_>) -> Result<(), Contradiction> {
+    fn step(&mut self, taken: Transition, lead: &mut Authority<'_, '_>) -> Result<(), Contradiction> {
         let decided = match (self.expected.take(), lead) {
             (Some(decided), _) => Some(decided),
-            (None, Lead::Plan(plan)) => plan.next(&mut self.arbiter),
-            (None, Lead::Events) => {
+            (None, Authority::Plan(plan)) => plan.next(&mut self.arbiter),
+            (None, Authority::Events) => {
                 if taken.choice >= self.arbiter.choices(taken.thread) && self.arbiter.first_enabled() != Some(taken) {
                     self.arbiter.release(taken.thread);
                 }
@@ -272,18 +272,22 @@ impl Follower {
 
     /// The execution has ended, by the model if `by` is not told, else by this thread, in the middle of something or, with
     /// `orderly`, at its end.
-    pub fn conclude(&mut self, by: Option<(ThreadId, bool)>, lead: &mut Lead<'_, '_>) -> Result<(), Contradiction> {
+    pub fn conclude(
+        &mut self,
+        by: Option<(ThreadId, bool)>,
+        lead: &mut Authority<'_, '_>,
+    ) -> Result<(), Contradiction> {
         if self.over {
             return Ok(());
         }
         match by {
             None => match lead {
-                Lead::Plan(plan) => {
+                Authority::Plan(plan) => {
                     if plan.next(&mut self.arbiter).is_some() {
                         return Err(Contradiction("it ended where the model goes on"));
                     }
                 }
-                Lead::Events => {
+                Authority::Events => {
                     if self.arbiter.is_over_limit() {
                         self.arbiter.finish_with(End::StepLimit);
                     } else if self.arbiter.first_enabled().is_some() {
@@ -305,8 +309,8 @@ impl Follower {
     }
 
     /// What has become known since: names from a number on, long loops from a place on.
-    pub fn known_since(&self, names: usize, loops: usize) -> Known {
-        Known {
+    pub fn known_since(&self, names: usize, loops: usize) -> Knowledge {
+        Knowledge {
             births: self.arbiter.names().births(names).collect(),
             long_loops: self.arbiter.long_loops().get(loops..).unwrap_or_default().iter().map(|s| s.0).collect(),
         }
@@ -318,7 +322,7 @@ impl Follower {
     }
 
     /// Takes over what is known elsewhere.
-    pub fn adopt(&mut self, known: &Known) -> Result<(), Contradiction> {
+    pub fn adopt(&mut self, known: &Knowledge) -> Result<(), Contradiction> {
         self.forget();
         for (number, birth, kind) in &known.births {
             let names = self.arbiter.names_mut();

@@ -10,18 +10,21 @@ extern crate alloc;
 mod control;
 mod event;
 mod follow;
+mod numbered;
 mod sharing;
 mod syscalls;
 mod unmodelled;
 mod watch;
 
 pub use control::{
-    CLASSES_OFFSET, Control, Ending, FRAGMENT_OFFSET, FRAGMENT_SIZE, INPUTS_OFFSET, INPUTS_SIZE, Job, LOG_OFFSET,
-    LOG_SIZE, MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_SENT, MOST_THREADS, Mode, NAMES_OFFSET, NAMES_SIZE,
-    PLAN_OFFSET, Policy, Recognise, SHARED_SIZE, SITES_OFFSET, SentSignal, Status, ThreadRecord, Turn, VERSION,
+    BoundKind, CLASSES_OFFSET, ClassUse, Control, Ending, Estimating, Exhausted, FRAGMENT_OFFSET, FRAGMENT_SIZE,
+    INPUTS_OFFSET, INPUTS_SIZE, LOG_OFFSET, LOG_SIZE, MESSAGE_SIZE, MOST_CLASSES, MOST_PREFIX, MOST_SENT, MOST_THREADS,
+    Mode, NAMES_OFFSET, NAMES_SIZE, Observation, PLAN_OFFSET, Policy, Request, SHARED_SIZE, SITES_OFFSET, SentSignal,
+    Status, ThreadRecord, Turn, VERSION,
 };
-pub use event::{Departure, Event, Known, Log, Piece};
-pub use follow::{Contradiction, Follower, Lead};
+pub use event::{Departure, Event, FragmentBytes, Knowledge, Log};
+pub use follow::{Authority, Contradiction, Follower};
+pub use numbered::{AtomicEnum, Numbered};
 pub use sharing::{SHARING, Sharing, State, sharing};
 pub use syscalls::{Class, SYSTEM_CALLS, system_call};
 pub use unmodelled::{Named, Unmodelled};

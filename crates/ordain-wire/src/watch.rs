@@ -3,6 +3,7 @@
 //! The launcher finds the instructions in the code of the process and decides where a copy of each is put; the runtime puts a breakpoint
 //! at each, notes who uses which memory when it is reached, and goes on in the copy, behind which is a jump back.
 
+use crate::numbered::{AtomicEnum, numbered};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Most instructions that can be watched.
@@ -56,16 +57,16 @@ pub struct WatchSpan {
     pub rights: u64,
 }
 
-/// Why not everything was watched: the value of [`Watch::trouble`].
-pub struct Trouble;
-
-impl Trouble {
-    /// Everything was.
-    pub const NONE: u32 = 0;
-    /// The code cannot be changed, or there is no room for copies.
-    pub const PROTECTED: u32 = 1;
-    /// Instructions were reached too often, or used too much memory.
-    pub const TOO_MUCH: u32 = 2;
+numbered! {
+    /// Why not everything was watched.
+    Trouble {
+        /// Everything was.
+        None,
+        /// The code cannot be changed, or there is no room for copies.
+        Protected,
+        /// Instructions were reached too often, or used too much memory.
+        TooMuch,
+    }
 }
 
 /// What is watched, and what was seen.
@@ -79,8 +80,8 @@ pub struct Watch {
     pub texts: AtomicU32,
     /// How many areas for copies there are.
     pub areas: AtomicU32,
-    /// Why not everything was watched: [`Trouble`].
-    pub trouble: AtomicU32,
+    /// Why not everything was watched.
+    pub trouble: AtomicEnum<Trouble>,
     /// Whether two threads used the same memory.
     pub found: AtomicU32,
     /// Who they were.

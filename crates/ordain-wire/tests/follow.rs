@@ -5,7 +5,7 @@ use ordain_explore::{Plan, Target, search};
 use ordain_model::{
     Arbiter, Execution, Names, ObjectId, ObjectKind, Operation, Options, Site, ThreadId, Transition, Wait,
 };
-use ordain_wire::{Event, Follower, Lead, Log};
+use ordain_wire::{Authority, Event, Follower, Log};
 use std::ops::ControlFlow;
 
 const THREADS: usize = 3;
@@ -113,11 +113,11 @@ impl Target for Program {
         }
         plan.restart();
         self.whole.follow_whole(&log, plan).expect("the truth");
-        self.whole.conclude(None, &mut Lead::Plan(plan)).expect("the truth");
+        self.whole.conclude(None, &mut Authority::Plan(plan)).expect("the truth");
         plan.restart();
         self.every_step.begin();
-        self.every_step.feed(&log, &mut Lead::Plan(plan)).expect("the truth");
-        self.every_step.conclude(None, &mut Lead::Plan(plan)).expect("the truth");
+        self.every_step.feed(&log, &mut Authority::Plan(plan)).expect("the truth");
+        self.every_step.conclude(None, &mut Authority::Plan(plan)).expect("the truth");
         let truth = all_of(self.arbiter.execution());
         assert_eq!(all_of(self.every_step.arbiter.execution()), truth);
         assert_eq!(all_of(self.whole.arbiter.execution()), truth);

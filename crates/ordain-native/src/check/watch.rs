@@ -7,7 +7,7 @@
 use crate::finding::NativeWords;
 use crate::program::Program;
 use crate::target::{Failure, Native};
-use crate::watch::Sighting;
+use crate::watch::WatchResult;
 use ordain_check::{Explorer as _, Watched};
 use ordain_explore::strategy::Mixed;
 use ordain_explore::{Lowest, Plan, Target, prefix_of, search};
@@ -54,7 +54,7 @@ impl Program {
         if watched.is_over() {
             return Ok(Some(Watched::Unfinished));
         }
-        let Sighting { shared, trouble } = watched.sighting();
+        let WatchResult { shared, trouble } = watched.watch_result();
         let threads = watched.names().thread_count();
         if let Some(pair) = shared.filter(|pair| pair.iter().all(|(thread, _)| (*thread as usize) < threads)) {
             let words = NativeWords::new(watched);

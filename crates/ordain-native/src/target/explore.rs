@@ -1,8 +1,9 @@
 //! Searches that a process does by itself, turn by turn.
 
-use super::{Attempt, Failure, Native};
+use super::attempt::Attempt;
+use super::{Failure, Native};
 use crate::process::{Waited, describe};
-use ordain_check::{Allowance, Job as Search, Recognition, Turn};
+use ordain_check::{Allowance, Job as Search, Recognition, Turn, Wanted};
 use ordain_explore::branch_point;
 use ordain_explore::classes::Classes;
 use ordain_explore::estimate::Estimate;
@@ -10,7 +11,7 @@ use ordain_explore::frontier::Order;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Summary};
 use ordain_model::{Divergence, Operation};
-use ordain_wire::{Job, Lead, Mode, Recognise, Status};
+use ordain_wire::{Authority, BoundKind, ClassUse, Estimating, Exhausted, Mode, Observation, Request, Status};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ impl Native {
         if !self.exploring && !self.shared.write_known(&self.follower.known_since(0, 0)) {
             return Err(Failure::Refused("it has too many threads and objects".into()));
         }
-        self.take_turn_with(Job::EXPLORE, search, expected_status, allowance)
+        self.take_turn_with(Request::Explore, search, expected_status, allowance)
     }
 
     /// Tells the process, which is about to compare samples, with which classes.
@@ -65,7 +66,7 @@ impl Native {
         let told = self.shared.write_fragment(&order.task.fragment);
         self.rest = Some(order);
         match ready {
-            Ok(()) if !told => Err(Failure::Refused("what is left to explore is too much to be told".into())),
+            Ok(()) if !told => Err(Failure::Refused("the rest of the search is too large for its process".into())),
             ready => ready,
         }
     }
@@ -73,7 +74,7 @@ impl Native {
     /// Gives the process a turn to explore.
     pub(super) fn take_turn_with(
         &mut self,
-        job: u32,
+        request: Request,
         search: &Search,
         expected_status: i32,
         allowance: &Allowance,
@@ -82,30 +83,33 @@ impl Native {
         if !self.exploring {
             control.search.store(control.search.load(Relaxed).wrapping_add(1), Relaxed);
         }
-        control.job.store(job, Relaxed);
+        control.request.store(request);
         control
             .strategy
             .store(StrategyKind::ALL.iter().position(|k| *k == search.strategy).unwrap_or(0) as u32, Relaxed);
         control.seed.store(search.seed, Relaxed);
         control.depth.store(search.depth as u32, Relaxed);
         let (kind, bound) = match search.bound {
-            None => (0, 0),
-            Some(Bound::Preemptions(n)) => (1, n),
-            Some(Bound::Delays(n)) => (2, n),
+            None => (BoundKind::None, 0),
+            Some(Bound::Preemptions(n)) => (BoundKind::Preemptions, n),
+            Some(Bound::Delays(n)) => (BoundKind::Delays, n),
         };
-        control.bound_kind.store(kind, Relaxed);
+        control.bound_kind.store(kind);
         control.bound.store(bound, Relaxed);
         control.expected_status.store(expected_status, Relaxed);
-        let recognise = match search.recognition {
-            Recognition::No => Recognise::NO,
-            Recognition::Noted => Recognise::NOTE,
-            Recognition::Compared => Recognise::COMPARE,
-        };
-        control.recognise.store(recognise, Relaxed);
+        control.class_use.store(match search.recognition {
+            Recognition::No => ClassUse::None,
+            Recognition::Noted => ClassUse::Collect,
+            Recognition::Compared => ClassUse::Compare,
+        });
         control.most.store(allowance.executions, Relaxed);
         control.time.store(allowance.time.as_micros() as u64, Relaxed);
         control.before.store(allowance.before, Relaxed);
-        control.forecast.store(allowance.forecast as u32, Relaxed);
+        control.estimating.store(match allowance.forecast {
+            Wanted::No => Estimating::No,
+            Wanted::Rough => Estimating::Rough,
+            Wanted::Best => Estimating::Best,
+        });
         control.keep.store(allowance.keep.into(), Relaxed);
         control.address.store(0, Relaxed);
         control.message_length.store(0, Relaxed);
@@ -114,14 +118,14 @@ impl Native {
         process.give_turn(&self.shared, &self.limit);
         let waited =
             process.wait(&self.shared, self.patience, &self.limit).map_err(|e| Failure::Broken(e.to_string()))?;
-        let status = self.shared.control().status.load(Relaxed);
+        let status = self.shared.control().status.load();
         let turn = match (waited, status) {
-            (Waited::Turn, Status::EXPLORED) => self.take_turn(),
-            (Waited::Turn, Status::MORE_THREADS) => {
+            (Waited::Turn, Some(Status::Explored)) => self.take_turn(),
+            (Waited::Turn, Some(Status::MoreThreads)) => {
                 self.grow_pool()?;
                 None
             }
-            (Waited::Turn, status @ (Status::REFUSED | Status::OTHER_MODE)) => {
+            (Waited::Turn, Some(status @ (Status::Refused | Status::OtherMode))) => {
                 let reason = self.shared.message();
                 if !self.leave_mode(status, &reason) {
                     return Err(Failure::Refused(reason));
@@ -136,7 +140,7 @@ impl Native {
                 self.losses += 1;
                 self.last_loss = Some(match waited {
                     Waited::Ended(status) => describe(status),
-                    Waited::Stuck => "it does not answer any more".into(),
+                    Waited::Stuck => "it no longer responds".into(),
                     Waited::Turn | Waited::Over => self.shared.message(),
                 });
                 None
@@ -151,7 +155,7 @@ impl Native {
     /// Forgets what the process has explored; it begins anew when it explores again.
     pub(crate) fn restart_search(&mut self) {
         self.exploring = false;
-        self.shared.control().job.store(Job::PLAN, Relaxed);
+        self.shared.control().request.store(Request::Run);
     }
 
     /// Ends the process that explores, and what it has explored with it.
@@ -159,7 +163,7 @@ impl Native {
         self.exploring = false;
         self.process = None;
         self.told = (0, 0);
-        self.shared.control().job.store(Job::PLAN, Relaxed);
+        self.shared.control().request.store(Request::Run);
     }
 
     /// Whether a departure is about threads and objects that exist.
@@ -183,24 +187,25 @@ impl Native {
                 steps: control.steps.load(Relaxed),
                 threads: control.most_threads.load(Relaxed) as usize,
                 depth: control.most_steps.load(Relaxed) as usize,
-                exhausted: control.exhausted.load(Relaxed) != 0,
+                exhausted: !control.exhausted.is(Exhausted::No),
                 visible: control.most_visible.load(Relaxed) as usize,
                 spun: control.spin_held.load(Relaxed) != 0,
                 restarted: control.restarted.load(Relaxed) != 0,
             },
-            classes: match control.recognise.load(Relaxed) {
-                Recognise::NOTE => self.shared.read_classes(),
-                _ => Vec::new(),
-            },
+            classes: if control.class_use.is(ClassUse::Collect) { self.shared.read_classes() } else { Vec::new() },
             unexplored: control.unexplored.load(Relaxed) != 0,
             cpu: Duration::from_nanos(control.cpu.load(Relaxed)),
-            coverage: match control.exhausted.load(Relaxed) {
-                1 => Some(Coverage::Everything),
-                2 => Some(Coverage::Bound),
-                3 => Some(Coverage::Samples),
-                _ => None,
+            coverage: match control.exhausted.load() {
+                Some(Exhausted::Everything) => Some(Coverage::Everything),
+                Some(Exhausted::Bound) => Some(Coverage::Bound),
+                Some(Exhausted::Samples) => Some(Coverage::Samples),
+                Some(Exhausted::No) | None => None,
             },
-            departure: if control.telling.load(Relaxed) == 2 { Some(self.shared.departure()?) } else { None },
+            departure: if control.observation.is(Observation::Departure) {
+                Some(self.shared.departure()?)
+            } else {
+                None
+            },
             branch_points: branch_point::decode(&self.shared.read_pairs()).unwrap_or_default(),
             estimate: (control.estimated.load(Relaxed) != 0)
                 .then(|| {
@@ -214,15 +219,15 @@ impl Native {
         if turn.departure.as_ref().is_some_and(|d| !self.is_known(d)) {
             return None;
         }
-        let telling = control.telling.load(Relaxed) != 0;
-        if telling {
+        let observed = !control.observation.is(Observation::None);
+        if observed {
             self.follower.begin();
             self.read = 0;
-            self.feed(&mut Lead::Events).ok()?;
-            if !matches!(self.conclude(&mut Lead::Events), Attempt::Done) {
+            self.feed(&mut Authority::Events).ok()?;
+            if !matches!(self.conclude(&mut Authority::Events), Attempt::Done) {
                 return None;
             }
         }
-        Some((turn, telling))
+        Some((turn, observed))
     }
 }

@@ -4,10 +4,10 @@ use super::explore::Explored;
 use super::{Failure, Native};
 use ordain_check::{Allowance, Job as Search, Turn};
 use ordain_explore::frontier::{Done, Order};
-use ordain_wire::{Follower, Job, Known};
+use ordain_wire::{Follower, Knowledge, Request};
 
 impl Native {
-    /// Lets the process explore a fragment. The last execution is known afterwards if it is worth telling. `None` if the process was
+    /// Lets the process explore a fragment. The last execution is known afterwards if it is worth a look. `None` if the process was
     /// lost, and with it what it had explored.
     pub(crate) fn explore_fragment(
         &mut self,
@@ -32,13 +32,13 @@ impl Native {
             self.shared.forget_known();
         }
         if !self.shared.write_fragment(&task.fragment) {
-            return Err(Failure::Refused("what is left to explore is too much to be told".into()));
+            return Err(Failure::Refused("the rest of the search is too large for its process".into()));
         }
-        let turn = self.take_turn_with(Job::FRAGMENT, search, expected_status, allowance)?;
-        let Some((mut turn, telling)) = turn else { return Ok(None) };
+        let turn = self.take_turn_with(Request::ExploreFragment, search, expected_status, allowance)?;
+        let Some((mut turn, observed)) = turn else { return Ok(None) };
         self.told = self.follower.extent();
         if turn.departure.is_some() {
-            return Ok(Some((turn, telling)));
+            return Ok(Some((turn, observed)));
         }
         let Some(explored) = self.shared.read_explored() else {
             self.stop_exploring();
@@ -46,7 +46,7 @@ impl Native {
         };
         let births = self.follower.arbiter.names().births(task.names).collect();
         turn.done = Some(Done { lease: task.lease, explored, names: task.names, births, summary: turn.summary });
-        Ok(Some((turn, telling)))
+        Ok(Some((turn, observed)))
     }
 
     /// Takes over the names that the controller has, and what it knows of loops.
@@ -57,7 +57,7 @@ impl Native {
             self.follower = Follower::new(self.options);
         }
         let long_loops = order.task.loops.iter().map(|s| s.0).collect();
-        let known = Known { births: order.births.to_vec(), long_loops };
+        let known = Knowledge { births: order.births.to_vec(), long_loops };
         self.follower.adopt(&known).map_err(|c| Failure::Broken(c.0.into()))
     }
 }

@@ -1,13 +1,14 @@
 //! Executions that are led step by step: the process waits before each, and can be looked at meanwhile.
 
-use super::{Attempt, Failure, Native};
+use super::attempt::Attempt;
+use super::{Failure, Native};
 use ordain_explore::{Lowest, Plan, Planned};
 use ordain_model::Arbiter;
 use ordain_wire::ThreadRecord;
 
 /// Where an execution is that is led step by step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stand {
+pub(crate) enum StepState {
     /// All threads wait for a decision.
     Asking,
     /// It is over.
@@ -16,7 +17,7 @@ pub(crate) enum Stand {
 
 impl Native {
     /// Starts the program anew, up to where the first decision is to be made.
-    pub(crate) fn start_steps(&mut self) -> Result<Stand, Failure> {
+    pub(crate) fn start_steps(&mut self) -> Result<StepState, Failure> {
         loop {
             self.process = None;
             self.careful = true;
@@ -27,7 +28,7 @@ impl Native {
             self.follower.begin();
             self.read = 0;
             match self.turn(plan)? {
-                None => return Ok(Stand::Asking),
+                None => return Ok(StepState::Asking),
                 Some(Attempt::Again) => {}
                 Some(attempt) => return Ok(self.end_steps(attempt, plan)),
             }
@@ -35,23 +36,23 @@ impl Native {
     }
 
     /// Takes one decision: the first of `rest`, or if there is none whoever can go on first.
-    pub(crate) fn make_step(&mut self, rest: &[Planned]) -> Result<Stand, Failure> {
+    pub(crate) fn make_step(&mut self, rest: &[Planned]) -> Result<StepState, Failure> {
         let mut policy = Lowest;
         let plan = &mut Plan::follow(rest, &mut policy);
         self.answer(plan);
         Ok(match self.turn(plan)? {
-            None => Stand::Asking,
+            None => StepState::Asking,
             Some(attempt) => self.end_steps(attempt, plan),
         })
     }
 
-    fn end_steps(&mut self, attempt: Attempt, plan: &Plan<'_>) -> Stand {
+    fn end_steps(&mut self, attempt: Attempt, plan: &Plan<'_>) -> StepState {
         match attempt {
             Attempt::Done => {}
             Attempt::Again => self.follow_to_the_end(plan, "it must be started anew".into()),
             Attempt::Lost(how) => self.follow_to_the_end(plan, how),
         }
-        Stand::Over
+        StepState::Over
     }
 
     /// The state of all threads and objects.

@@ -62,7 +62,7 @@ pub(super) fn atomics(contents: &[u8]) -> Result<Vec<Atomic>, &'static str> {
     }
     // What little is between functions may be constants; but if most is not known, it is code.
     if uncertain && known * 2 < code {
-        return Err("where its functions begin is not known (no unwind tables, no symbols)");
+        return Err("the beginnings of its functions are unknown (no unwind tables, no symbols)");
     }
     atomics.sort_by_key(|a| a.address);
     atomics.dedup_by_key(|a| a.address);

@@ -2,9 +2,10 @@
 //!
 //! Who takes such a lock in a child waits for ever. That is told to the program's process, which sees it when it waits for the child.
 
-use crate::engine::{control, engine, step};
+use crate::engine::{engine, step};
 use crate::files;
 use crate::handles;
+use crate::link::control;
 use crate::objects;
 use crate::real;
 use crate::signals;

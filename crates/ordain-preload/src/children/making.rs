@@ -5,8 +5,9 @@
 use super::{handlers, locks, refuse_shared_locks};
 use crate::context::interpose;
 use crate::dispatch::undisturbed;
-use crate::engine::{self, active, control, engine};
+use crate::engine::{self, active, engine};
 use crate::handles::{self, add_child, next_child, real_process};
+use crate::link::{self, control};
 use crate::real::{self, c_result, call_real, set_errno};
 use crate::sys::{self, call};
 use crate::{descriptors, files, objects, process, signals, spin, time, trap, watch};
@@ -40,7 +41,7 @@ pub fn stand_in(name: &[u8]) -> Option<usize> {
 /// Memory cannot undo what children do.
 fn refuse_children() {
     if active() && engine().mode == Mode::Snapshot {
-        engine::refuse(format_args!("the program makes child processes, which putting its memory back does not undo"));
+        link::refuse(format_args!("the program makes child processes, which restoring its memory does not undo"));
     }
 }
 

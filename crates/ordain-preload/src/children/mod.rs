@@ -15,8 +15,9 @@ pub use making::{fork_process, raw_clone};
 pub use waiting::{note_running, raw_wait4, raw_waitid};
 
 use crate::context::interpose;
-use crate::engine::{self, active, engine};
+use crate::engine::{active, engine};
 use crate::handles::{self, shown_process};
+use crate::link;
 use crate::sys::{self, call};
 use crate::unmodelled::{self, Unmodelled};
 use crate::{descriptors, sync};
@@ -64,12 +65,12 @@ pub extern "C" fn thread_number() -> c_int {
 /// Refuses what would be explored wrongly: locks that a child uses too.
 pub fn refuse_shared_locks() {
     if sync::are_shared_with_others() {
-        engine::refuse(format_args!(
+        link::refuse(format_args!(
             "the program shares locks with child processes (PTHREAD_PROCESS_SHARED, sem_init with pshared, sem_open), which cannot be \
              explored; check one process at a time"
         ));
     }
-    if sys::has_shared_mappings() {
+    if crate::maps::has_shared() {
         unmodelled::note(Unmodelled::ChildMemory);
     }
 }

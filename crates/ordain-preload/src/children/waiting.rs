@@ -2,8 +2,9 @@
 
 use super::{family, groups};
 use crate::context::interpose;
-use crate::engine::{self, active, control, engine};
+use crate::engine::{self, active, engine};
 use crate::handles::{self, Child, real_process, shown_process};
+use crate::link::control;
 use crate::real::c_result;
 use crate::sys::{self, Text, call};
 use crate::unmodelled::{self, Unmodelled};
@@ -130,7 +131,7 @@ fn ends_soon(real: c_int, patience: c_int) -> bool {
         }
         if control().stuck_child.load(Relaxed) == real {
             let lock = control().address.load(Relaxed);
-            engine::crash(Ending::CHILD_DEADLOCK, 0, lock, format_args!(""));
+            engine::crash(Ending::ChildDeadlock, 0, lock, format_args!(""));
         }
         let now = time_used(real);
         if now == used {

@@ -4,7 +4,8 @@
 //! Unix socket may be a name of a file, and then it is ordered as other names are. The kernel finds the socket by the file, so we do too:
 //! links and other spellings lead to the same one.
 
-use super::ports::{self, Address, family};
+use super::hosts::{family, reaches};
+use super::ports::{self, Address};
 use super::{ADDRESSES, Group, Kind, descriptors, entry};
 use crate::files;
 use crate::objects;
@@ -166,7 +167,7 @@ impl Destination {
     /// For a system call that is made later: what was found stays what it was, whatever becomes of the name.
     pub(super) fn later(&self) -> (Address, socklen_t) {
         match self.held {
-            Some(held) => Address::of_path(&files::link_of(held)),
+            Some(held) => Address::of_path(&files::descriptor_path(held)),
             None => (self.address.clone(), self.length),
         }
     }
@@ -194,7 +195,7 @@ impl Destination {
         match family(to) {
             AF_UNIX if self.is_name => file.is_some() && self.file == file,
             AF_UNIX => to == at,
-            AF_INET | AF_INET6 => reaches(to, at),
+            AF_INET | AF_INET6 => reaches(to, at, is_local),
             _ => false,
         }
     }
@@ -203,32 +204,6 @@ impl Destination {
 /// Whether a group is of somebody who listens.
 pub(super) fn is_listening(group: &Group) -> bool {
     group.listens && group.ends.iter().any(|fds| !fds.is_empty())
-}
-
-/// The number of a host, in the form that is common to both families.
-fn host(address: &[u8]) -> Option<[u8; 16]> {
-    let mut host = *b"\0\0\0\0\0\0\0\0\0\0\xff\xff\0\0\0\0";
-    match family(address) {
-        AF_INET => host[12..].copy_from_slice(address.get(4..8)?),
-        AF_INET6 => host.copy_from_slice(address.get(8..24)?),
-        _ => return None,
-    }
-    Some(host)
-}
-
-/// Whether a host stands for all of this machine.
-fn is_any(host: &[u8; 16]) -> bool {
-    host[12..] == [0; 4] && (host[..12] == [0; 12] || host[..12] == *b"\0\0\0\0\0\0\0\0\0\0\xff\xff")
-}
-
-/// Whether who connects to `to` reaches who listens at `at`.
-fn reaches(to: &[u8], at: &[u8]) -> bool {
-    let (Some(there), Some(here)) = (host(to), host(at)) else { return false };
-    if to.get(2..4) != at.get(2..4) {
-        return false;
-    }
-    // Who connects to all of this machine reaches it by its own number.
-    there == here || is_any(&there) || is_any(&here) && is_local(to)
 }
 
 /// Whether an address is one of this machine: a socket can be bound there.

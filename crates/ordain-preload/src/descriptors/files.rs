@@ -2,11 +2,12 @@
 
 use super::{Entry, Kind, descriptors, fifo, insert, outside};
 use crate::context::interpose;
-use crate::engine::{control, engine};
+use crate::engine::engine;
 use crate::files;
 use crate::handles;
 use crate::inherited;
 use crate::kernel;
+use crate::link::control;
 use crate::process::note_descriptor;
 use crate::real::{c_result, call_real};
 use crate::sys::{self, call};

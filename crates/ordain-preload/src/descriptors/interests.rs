@@ -5,6 +5,7 @@
 //! not followed. So the kernel is asked after each closing what it still has (`/proc/self/fdinfo`).
 
 use super::{Kind, descriptors};
+use crate::files;
 use crate::sys::call;
 use crate::unmodelled::{self, Unmodelled};
 use alloc::vec::Vec;
@@ -34,17 +35,7 @@ pub(super) fn note_kept(fd: c_int, holders: &[usize]) {
 
 /// Whether the kernel has an interest of a poll set in a number, or does not tell.
 fn is_kept(set: c_int, fd: c_int) -> bool {
-    // What formats text on the heap needs what unwinding needs, which is not here.
-    let mut path = b"/proc/self/fdinfo/".to_vec();
-    let mut digits = [0u8; 10];
-    let mut first = digits.len();
-    let mut rest = set.unsigned_abs();
-    while rest > 0 || first == digits.len() {
-        first -= 1;
-        (digits[first], rest) = (b'0' + (rest % 10) as u8, rest / 10);
-    }
-    path.extend_from_slice(&digits[first..]);
-    path.push(0);
+    let path = files::descriptor_info_path(set);
     let mut text: Vec<u8> = Vec::new();
     // SAFETY: a path and memory of our own.
     unsafe {

@@ -10,6 +10,7 @@ mod elsewhere;
 mod endpoints;
 mod fifo;
 mod files;
+mod hosts;
 mod identity;
 mod interests;
 mod outside;
@@ -22,7 +23,8 @@ mod sockets;
 mod timers;
 mod transfer;
 
-use crate::engine::{self, control, engine, step};
+use crate::engine::{self, engine, step};
+use crate::link::control;
 use crate::objects;
 use crate::process::note_descriptor;
 use crate::real::c_result;
@@ -358,11 +360,11 @@ pub fn ask(fd: c_int, events: i16, milliseconds: c_int) -> i16 {
 const ALL: i16 = libc::POLLIN | libc::POLLOUT | libc::POLLPRI | libc::POLLRDHUP;
 
 /// The word of a group, as the kernel has it.
-fn word(number: usize) -> u64 {
+fn value(number: usize) -> u64 {
     let d = descriptors();
     let group = &d.groups[number];
     if group.times {
-        return timers::word(group);
+        return timers::value_of(group);
     }
     let mut word = 0;
     for (end, fds) in group.ends.iter().enumerate().take(MOST_ENDS) {
@@ -393,7 +395,7 @@ pub fn are_sent() -> bool {
 fn is_group_behind(group: usize) -> bool {
     /// Bits above say who has opened a FIFO.
     const READY: u64 = (1 << (WIDTH * MOST_ENDS)) - 1;
-    word(group) & READY & !engine().arbiter.value(object_of(group)) != 0
+    value(group) & READY & !engine().arbiter.value(object_of(group)) != 0
 }
 
 /// Tells the model what a group is ready for, after a step that may have changed anything.
@@ -404,7 +406,7 @@ fn refresh(group: usize) {
 /// Tells the model what a group is ready for, after a step that waited for these bits; and the poll sets that the step may have
 /// given something to.
 fn refresh_after(group: usize, mask: u64) {
-    let value = word(group);
+    let value = value(group);
     tell(object_of(group), value);
     polling::tell_watchers(group, mask);
 }

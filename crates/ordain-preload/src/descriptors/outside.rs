@@ -5,6 +5,7 @@
 //! may answer on one connection to what came on another.
 
 use super::{Entry, Kind, ask, change, descriptors, entry, insert, is_nonblocking};
+use crate::hash::with_bytes;
 use crate::inputs;
 use crate::objects;
 use crate::sys::call;
@@ -34,7 +35,7 @@ const ARRIVAL: c_int = 5000;
 /// Connects to somebody outside by `connect`, in a step that writes [`object`]; gives what the system call gives, whether it was fast or slow
 /// this time.
 pub(super) fn connect(fd: c_int, name: &[u8], connect: impl FnOnce() -> isize) -> isize {
-    let key = inputs::with(inputs::next_key(name), &descriptors().sent.to_le_bytes());
+    let key = with_bytes(inputs::next_key(name), &descriptors().sent.to_le_bytes());
     let result = connect();
     match inputs::recorded(key) {
         Some((recorded, _)) => {
@@ -53,10 +54,10 @@ pub(super) fn connect(fd: c_int, name: &[u8], connect: impl FnOnce() -> isize) -
 /// What some descriptors outside are ready for: as recorded, or as the kernel says within some milliseconds. A step.
 pub(super) fn ready(wanted: &[(c_int, i16)], milliseconds: c_int) -> Vec<i16> {
     order();
-    let mut key = inputs::with(inputs::next_key(b"poll"), &descriptors().sent.to_le_bytes());
+    let mut key = with_bytes(inputs::next_key(b"poll"), &descriptors().sent.to_le_bytes());
     for (fd, events) in wanted {
         let way = number(*fd).map_or(0, |number| descriptors().outsides[number].key);
-        key = inputs::with(inputs::with(key, &way.to_le_bytes()), &events.to_le_bytes());
+        key = with_bytes(with_bytes(key, &way.to_le_bytes()), &events.to_le_bytes());
     }
     if let Some((_, bytes)) = inputs::recorded(key) {
         return bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect();
@@ -127,8 +128,7 @@ pub(super) unsafe fn read(
     let outside = &mut descriptors().outsides[number];
     outside.reads += 1;
     outside.told &= !libc::POLLIN;
-    let key =
-        [outside.reads, sent, size as u64].iter().fold(outside.key, |k, word| inputs::with(k, &word.to_le_bytes()));
+    let key = [outside.reads, sent, size as u64].iter().fold(outside.key, |k, word| with_bytes(k, &word.to_le_bytes()));
     if let Some((result, bytes)) = inputs::recorded(key) {
         outside.owed += if peeks { 0 } else { bytes.len() };
         let mut left = bytes;
@@ -181,10 +181,10 @@ pub(super) unsafe fn write(fd: c_int, number: usize, pieces: &[iovec], send: imp
     }
     let d = descriptors();
     d.outsides[number].told &= !libc::POLLOUT;
-    let mut sent = inputs::with(d.sent, &d.outsides[number].key.to_le_bytes());
+    let mut sent = with_bytes(d.sent, &d.outsides[number].key.to_le_bytes());
     for piece in pieces {
         // SAFETY: the program's memory.
-        sent = inputs::with(sent, unsafe { core::slice::from_raw_parts(piece.iov_base as *const u8, piece.iov_len) });
+        sent = with_bytes(sent, unsafe { core::slice::from_raw_parts(piece.iov_base as *const u8, piece.iov_len) });
     }
     d.sent = sent;
     send()

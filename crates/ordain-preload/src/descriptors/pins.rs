@@ -112,7 +112,7 @@ pub(super) fn keep(fd: c_int) {
         // SAFETY: a copy of our own of the program's descriptor.
         let own = unsafe { call!(sys::SYS_fcntl, fd, libc::F_DUPFD_CLOEXEC, FIRST_OWN_FD) } as c_int;
         if own < 0 {
-            crate::engine::refuse(format_args!(
+            crate::link::refuse(format_args!(
                 "there is no number for a descriptor that is closed while a thread waits on it"
             ));
         }

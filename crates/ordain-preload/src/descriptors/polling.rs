@@ -12,6 +12,7 @@ use super::{
 use crate::context::interpose;
 use crate::engine::{self, engine, step};
 use crate::files;
+use crate::link;
 use crate::objects;
 use crate::real::c_result;
 use crate::signals;
@@ -38,7 +39,7 @@ interpose! {
     epoll_wait => wait_for; epoll_pwait => wait_masked; epoll_pwait2 => wait_masked_exactly;
 }
 
-/// What is kept of a poll set. Its word: a bit for its version, and whether the kernel has something to tell.
+/// A poll set. The value of its object: a bit for its version, and whether the kernel has something to tell.
 pub(super) struct Epoll {
     pub(super) fd: c_int,
     object: ObjectId,
@@ -87,7 +88,7 @@ impl Epoll {
         self.interests.iter().any(|i| i.is_told_once())
     }
 
-    fn word(&self) -> u64 {
+    fn value(&self) -> u64 {
         let tells = self.asks() && super::ask(self.fd, libc::POLLIN, 0) != 0;
         1 << (self.version % VERSIONS) | if tells { TELLS } else { 0 }
     }
@@ -157,7 +158,7 @@ pub(super) fn tell_watchers(group: usize, mask: u64) {
 
 fn tell_epoll(number: usize) {
     let epoll = &descriptors().epolls[number];
-    tell(epoll.object, epoll.word());
+    tell(epoll.object, epoll.value());
 }
 
 /// The groups in a poll set, and in those that are in it.
@@ -376,7 +377,7 @@ fn wait_until(
             }
         }
     }
-    engine::break_down(format_args!("descriptors seem ready, but the kernel says that they are not"))
+    link::break_down(format_args!("descriptors seem ready, but the kernel says that they are not"))
 }
 
 /// Asks the kernel about descriptors; timers are ours, and what came from outside is known.

@@ -4,12 +4,13 @@
 //! program sees; who connects or sends without an address gets what the kernel chooses, because the same one could not be used again
 //! soon.
 
+use super::hosts;
 use crate::context::interpose;
 use crate::handles;
 use crate::real::c_result;
 use crate::sys::call;
 use core::ffi::{c_int, c_void};
-use libc::{AF_INET, AF_INET6, EADDRINUSE, SO_TYPE, SOCK_STREAM, SOL_SOCKET, sockaddr, socklen_t};
+use libc::{EADDRINUSE, SO_TYPE, SOCK_STREAM, SOL_SOCKET, sockaddr, socklen_t};
 
 interpose! {
     getsockname => own_address; __getsockname => own_address; getpeername => other_address;
@@ -63,15 +64,7 @@ impl Address {
 
     /// The port, if it is an address of this machine that has one.
     pub(super) fn port(&self) -> Option<u16> {
-        let bytes = &self.bytes[..self.length];
-        let own = match (family(bytes), bytes) {
-            (AF_INET, [_, _, _, _, ip @ ..]) => matches!(ip, [127, ..] | [0, 0, 0, 0, ..]),
-            (AF_INET6, [_, _, _, _, _, _, _, _, ip @ ..]) => {
-                ip.len() >= 16 && (ip[..15].iter().all(|b| *b == 0) || ip[..13] == *b"\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f")
-            }
-            _ => false,
-        };
-        own.then(|| u16::from_be_bytes([bytes[2], bytes[3]]))
+        hosts::own_port(&self.bytes[..self.length])
     }
 
     pub(super) fn set_port(&mut self, port: u16) {
@@ -84,14 +77,6 @@ impl Address {
 
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
-    }
-}
-
-/// The family of an address.
-pub(super) fn family(address: &[u8]) -> c_int {
-    match address {
-        [low, high, ..] => c_int::from(u16::from_le_bytes([*low, *high])),
-        _ => 0,
     }
 }
 

@@ -4,14 +4,15 @@
 //! ends belong together is known. All sockets for datagrams share one object, because anyone may send to anyone.
 
 use super::addresses::{self, Destination};
-use super::ports::{Address, family};
+use super::hosts::family;
+use super::ports::Address;
 use super::{
     DATAGRAMS, Entry, IN, Kind, MOST_ENDS, OUT, ask, await_end, change, create_group, descriptors, entry, entry_mut,
     fail, insert, is_nonblocking, limit, new_group, object_of, outside, pins, ports, refresh, transfer,
 };
 use crate::context::interpose;
-use crate::engine;
 use crate::files;
+use crate::link;
 use crate::objects;
 use crate::process::note_descriptor;
 use crate::real::c_result;
@@ -89,7 +90,7 @@ unsafe extern "C" fn make(domain: c_int, kind: c_int, protocol: c_int) -> c_int 
         let ends = &descriptors().groups[group].ends;
         entry.end = ends.iter().position(|fds| fds.is_empty()).unwrap_or(ends.len());
         if entry.end >= MOST_ENDS {
-            engine::refuse(format_args!("the program has more than {MOST_ENDS} sockets for datagrams at a time"));
+            link::refuse(format_args!("the program has more than {MOST_ENDS} sockets for datagrams at a time"));
         }
         entry.group = Some(group);
         insert(fd, entry);

@@ -105,7 +105,7 @@ fn bit_of(setting: u32) -> u64 {
 }
 
 /// The word of a timer.
-pub(super) fn word(timer: &Group) -> u64 {
+pub(super) fn value_of(timer: &Group) -> u64 {
     bit_of(timer.setting) | if timer.expired != 0 { IN } else { 0 }
 }
 

@@ -7,8 +7,8 @@ use super::{
     object_of, order_adrift, outside, pins, refresh, refresh_after, settle, stall, timers,
 };
 use crate::context::interpose;
-use crate::engine;
 use crate::files;
+use crate::link;
 use crate::random;
 use crate::real::c_result;
 use crate::signals;
@@ -561,7 +561,7 @@ fn landed(fd: c_int) -> Option<Entry> {
         |f: &Flying| (f.identity, f.mode) == marks && found.as_ref().is_none_or(|e| what(e) == what(&f.entry));
     let Some(first) = flying.iter().position(is_this) else { return found };
     if flying.iter().any(|f| is_this(f) && what(&f.entry) != what(&flying[first].entry)) {
-        engine::refuse(format_args!(
+        link::refuse(format_args!(
             "the program receives a descriptor (SCM_RIGHTS) whose sender has closed it, and several that look the same are on their way: \
              which one it is cannot be told"
         ));
@@ -604,7 +604,7 @@ unsafe fn look_up(fd: c_int, name: *const sockaddr, length: socklen_t) -> Option
 /// Sends a message; gives what the system call gives.
 unsafe fn send_all(fd: c_int, message: &msghdr, flags: c_int) -> isize {
     if flags & libc::MSG_OOB != 0 && descriptors().owned {
-        engine::refuse(format_args!(
+        link::refuse(format_args!(
             "the program sends data out of band to a socket with an owner, who would get a signal (SIGURG), which is not modelled"
         ));
     }

@@ -14,6 +14,7 @@ mod messages;
 mod names;
 mod numbers;
 mod own;
+mod path_text;
 mod paths;
 mod state;
 
@@ -32,7 +33,8 @@ pub use numbers::{
     before_close, closed, copied, count_numbers, is_in_use, learn_that_numbers_matter, look_at_numbers, number_object,
     opened, order_file, order_reopening, order_use, take_number, take_number_of,
 };
-pub use paths::{link_of, number_in};
+pub use path_text::{descriptor_info_path, descriptor_path};
+pub use paths::number_in;
 pub use state::{
     after_call, is_shared, learn_that_limits_matter, order_attributes, order_call, order_command, order_opening_with,
     order_state, refuse_command, use_flags, use_limits,

@@ -3,6 +3,7 @@
 use super::paths::{self, Place};
 use super::{Touched, files, numbers, object, tree};
 use crate::engine::engine;
+use crate::hash::number_of;
 use crate::objects;
 use core::ffi::{CStr, c_char, c_int};
 use ordain_model::names::mix;
@@ -14,12 +15,7 @@ const FILE: u64 = 0x6669_6c65;
 const LISTING: u64 = 0x6c69_7374;
 
 fn key(kind: u64, text: &[u8]) -> u64 {
-    let words = text.chunks(8).map(|part| {
-        let mut word = [0u8; 8];
-        word[..part.len()].copy_from_slice(part);
-        u64::from_le_bytes(word)
-    });
-    words.fold(mix(kind, text.len() as u64), mix)
+    text.chunks(8).map(number_of).fold(mix(kind, text.len() as u64), mix)
 }
 
 /// A number for a path.
@@ -49,8 +45,8 @@ pub(super) fn file_of(opening: ObjectId, status: &libc::stat) -> ObjectId {
     object
 }
 
-/// What the word of a name is: the number of the file that it leads to, or zero.
-fn word(path: &[u8]) -> u64 {
+/// The value of a name: the number of the file that it leads to, or zero.
+fn value(path: &[u8]) -> u64 {
     paths::status(path).map_or(0, |status| u64::from(file(&status, path).0))
 }
 
@@ -58,7 +54,7 @@ fn word(path: &[u8]) -> u64 {
 pub(super) fn name(path: &[u8]) -> ObjectId {
     object(key(NAME, path), || {
         files().named.push(path.to_vec());
-        word(path)
+        value(path)
     })
 }
 
@@ -80,9 +76,9 @@ pub(super) fn tell(path: &[u8], made: bool) {
         files().identities.remove(&(status.st_dev, status.st_ino));
     }
     let Some(&object) = files().objects.get(&key(NAME, path)) else { return };
-    let word = word(path);
-    if engine().arbiter.value(object) != word {
-        engine().set_value(object, word);
+    let value = value(path);
+    if engine().arbiter.value(object) != value {
+        engine().set_value(object, value);
     }
 }
 

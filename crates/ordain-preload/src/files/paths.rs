@@ -1,7 +1,9 @@
 //! What a path leads to: the name at its end, in the directory that the kernel says it is in, and the names on the way that may change.
 
 use super::files;
-use super::own::{self, Own};
+use super::own::{self, OwnPath};
+use super::path_text::{descriptor_path, join, split};
+use crate::handles;
 use crate::sys::{self, call};
 use crate::unmodelled::{self, Unmodelled};
 use alloc::vec::Vec;
@@ -43,48 +45,16 @@ impl Place {
     }
 }
 
-/// A path of a directory and a name.
-pub(super) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
-    let mut path = directory.to_vec();
-    if !name.is_empty() {
-        if path.last() != Some(&b'/') {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name);
-    }
-    path
-}
-
-/// The directory and the name of a path without anything odd in it.
-pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    match path.iter().rposition(|c| *c == b'/') {
-        Some(0) => (&path[..1], &path[1..]),
-        Some(slash) => (&path[..slash], &path[slash + 1..]),
-        None => (b"", path),
-    }
-}
-
-/// The name of a descriptor in /proc, and zeroes.
-pub fn link_of(fd: c_int) -> [u8; 32] {
-    let mut path = [0u8; 32];
-    path[..14].copy_from_slice(b"/proc/self/fd/");
-    let (mut n, mut digits) = (fd.max(0) as u32, [0u8; 10]);
-    let mut count = 0;
-    while count == 0 || n > 0 {
-        digits[count] = b'0' + (n % 10) as u8;
-        n /= 10;
-        count += 1;
-    }
-    for i in 0..count {
-        path[14 + i] = digits[count - 1 - i];
-    }
-    path
+/// What a path is about, if the kernel shows the process itself there.
+fn own(path: &[u8]) -> Option<OwnPath> {
+    // SAFETY: asks for a number.
+    own::of(path, &|process| process == handles::own() || process == unsafe { call!(sys::SYS_getpid) } as c_int)
 }
 
 /// The descriptor of this process that a path names, or begins with, if it does.
 pub fn number_in(path: &[u8]) -> Option<c_int> {
-    match own::of(path)? {
-        Own::Descriptor(number, _) => Some(number),
+    match own(path)? {
+        OwnPath::Descriptor(number, _) => Some(number),
         _ => None,
     }
 }
@@ -93,7 +63,7 @@ pub fn number_in(path: &[u8]) -> Option<c_int> {
 pub(super) fn of_descriptor(fd: c_int) -> Option<Vec<u8>> {
     let mut room = [0u8; PATH];
     // SAFETY: reads a link into memory of our own.
-    let length = unsafe { call!(libc::SYS_readlink, link_of(fd).as_ptr(), room.as_mut_ptr(), room.len()) };
+    let length = unsafe { call!(libc::SYS_readlink, descriptor_path(fd).as_ptr(), room.as_mut_ptr(), room.len()) };
     let length = usize::try_from(length).ok()?;
     Some(room[..length].to_vec())
 }
@@ -128,7 +98,7 @@ fn canonical(path: &[u8]) -> Option<Vec<u8>> {
 /// Takes note of who lists what the kernel shows of the process.
 pub(super) fn note_listing(fd: c_int) {
     let path = of_descriptor(fd);
-    if path.is_some_and(|path| matches!(own::of(&path), Some(Own::State))) {
+    if path.is_some_and(|path| matches!(own(&path), Some(OwnPath::State))) {
         unmodelled::note_if_shared(Unmodelled::ProcessFiles);
     }
 }
@@ -198,27 +168,27 @@ fn lead(mut whole: Vec<u8>, follows: bool) -> Option<Place> {
         while whole.len() > 1 && whole.last() == Some(&b'/') {
             whole.pop();
         }
-        match own::of(&whole) {
+        match own(&whole) {
             None => {}
-            Some(Own::Directory(rest)) => {
+            Some(OwnPath::Directory(rest)) => {
                 whole = join(&base(libc::AT_FDCWD)?, &rest);
                 continue;
             }
-            Some(Own::Root(rest)) => {
+            Some(OwnPath::Root(rest)) => {
                 whole = join(b"/", &rest);
                 continue;
             }
-            Some(Own::Descriptor(fd, rest)) if rest.is_empty() => return Some(Place::of_open(fd, way, uses)),
-            Some(Own::Descriptor(fd, rest)) => {
+            Some(OwnPath::Descriptor(fd, rest)) if rest.is_empty() => return Some(Place::of_open(fd, way, uses)),
+            Some(OwnPath::Descriptor(fd, rest)) => {
                 whole = join(&of_descriptor(fd)?, &rest);
                 uses.push(fd);
                 continue;
             }
-            Some(Own::State) => {
+            Some(OwnPath::State) => {
                 unmodelled::note_if_shared(Unmodelled::ProcessFiles);
                 return None;
             }
-            Some(Own::Nothing) => return None,
+            Some(OwnPath::Nothing) => return None,
         }
         let (parent, name) = split(&whole);
         if matches!(name, b"." | b".." | b"") {

@@ -3,8 +3,9 @@
 
 use super::{Touched, numbers, object, order, tree};
 use crate::descriptors;
-use crate::engine::{self, engine};
+use crate::engine::engine;
 use crate::lessons::Lesson;
+use crate::link;
 use crate::signals;
 use crate::sys::{self, call};
 use crate::threads;
@@ -324,7 +325,7 @@ pub fn refuse_command(fd: c_int, command: c_int, argument: usize) {
 }
 
 fn refuse(what: &str) -> ! {
-    engine::refuse(format_args!(
+    link::refuse(format_args!(
         "the program asks the kernel for signals ({what}), which are not modelled: nothing could be said about who waits for them"
     ))
 }

@@ -1,13 +1,15 @@
 //! The functions about signals that programs call.
 
 use super::{
-    Action, COUNT, Signal, To, await_one, bit, faults, handlers, is_shared, send, set_mask, set_of, signals, suspend,
+    Action, COUNT, Recipient, Signal, await_one, bit, faults, handlers, is_shared, send, set_mask, set_of, signals,
+    suspend,
     timers::{self, arm},
 };
 use crate::children;
 use crate::context::interpose;
-use crate::engine::{self, engine, step};
+use crate::engine::{engine, step};
 use crate::handles::{self, VIRTUAL_PROCESS};
+use crate::link;
 use crate::real::{self, c_result, set_errno};
 use crate::sys::{self, call};
 use crate::threads::{self, Slot, State};
@@ -55,7 +57,7 @@ fn fail(error: c_int) -> c_int {
     c_result(-error as isize) as c_int
 }
 
-unsafe fn word(set: *const sigset_t) -> u64 {
+unsafe fn set_at(set: *const sigset_t) -> u64 {
     // SAFETY: the program's set; the kernel knows its first word.
     unsafe { (set as *const u64).read() }
 }
@@ -79,7 +81,7 @@ unsafe extern "C" fn set_action(signal: c_int, new: *const libc::sigaction, old:
             handler: new.sa_sigaction,
             flags: u64::from(new.sa_flags as u32),
             restorer: 0,
-            mask: word(&new.sa_mask),
+            mask: set_at(&new.sa_mask),
         });
         let was = match exchange(signal, new) {
             Ok(was) if is_programs(signal) => was,
@@ -135,7 +137,7 @@ unsafe fn mask_with(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_i
     // SAFETY: the program's arguments.
     unsafe {
         if !set.is_null() {
-            let set = word(set);
+            let set = set_at(set);
             match how {
                 libc::SIG_BLOCK => set_mask(was | set),
                 libc::SIG_UNBLOCK => set_mask(was & !set),
@@ -178,7 +180,7 @@ pub(super) unsafe extern "C" fn get_pending(set: *mut sigset_t) -> c_int {
 unsafe extern "C" fn wait_for(set: *const sigset_t, out: *mut c_int) -> c_int {
     // SAFETY: the program's arguments.
     unsafe {
-        match await_one(word(set), Wait::Interruptible, false) {
+        match await_one(set_at(set), Wait::Interruptible, false) {
             Ok(signal) => {
                 *out = signal.number;
                 0
@@ -191,7 +193,7 @@ unsafe extern "C" fn wait_for(set: *const sigset_t, out: *mut c_int) -> c_int {
 unsafe fn wait_with(set: *const sigset_t, out: *mut libc::siginfo_t, wait: Wait) -> c_int {
     // SAFETY: the program's arguments.
     unsafe {
-        match await_one(word(set), wait, true) {
+        match await_one(set_at(set), wait, true) {
             Ok(signal) => {
                 if !out.is_null() {
                     // The C library does not tell `tgkill` from `kill` here.
@@ -240,7 +242,7 @@ pub(super) unsafe extern "C" fn wait_for_some_time(
 
 pub(super) unsafe extern "C" fn suspend_with(mask: *const sigset_t) -> c_int {
     // SAFETY: the program's argument.
-    suspend(Some(unsafe { word(mask) }));
+    suspend(Some(unsafe { set_at(mask) }));
     fail(EINTR)
 }
 
@@ -257,7 +259,7 @@ fn is_own(process: c_int) -> bool {
 }
 
 /// Sends a signal, unless it is none; gives an error.
-fn post(signal: c_int, to: To, code: c_int, value: usize) -> c_int {
+fn post(signal: c_int, to: Recipient, code: c_int, value: usize) -> c_int {
     match signal {
         0 => 0,
         _ if !is_signal(signal) => EINVAL,
@@ -272,13 +274,13 @@ unsafe extern "C" fn send_to_process(process: c_int, signal: c_int) -> c_int {
     if !is_own(process) {
         return c_result(children::send(process, signal)) as c_int;
     }
-    fail_if(post(signal, To::Process, SI_USER, 0))
+    fail_if(post(signal, Recipient::Process, SI_USER, 0))
 }
 
 /// `kill` as a system call; gives what that returns.
 pub fn raw_kill(process: c_int, signal: c_int) -> isize {
     if is_own(process) {
-        return -(post(signal, To::Process, SI_USER, 0) as isize);
+        return -(post(signal, Recipient::Process, SI_USER, 0) as isize);
     }
     children::send(process, signal)
 }
@@ -294,23 +296,23 @@ unsafe extern "C" fn queue_to_process(process: c_int, signal: c_int, value: usiz
 
 /// Queues a signal for the process; gives an error.
 pub(super) fn queue(process: c_int, signal: c_int, value: usize) -> c_int {
-    if is_own(process) { post(signal, To::Process, SI_QUEUE, value) } else { EPERM }
+    if is_own(process) { post(signal, Recipient::Process, SI_QUEUE, value) } else { EPERM }
 }
 
 /// Queues a signal for the thread with a number; gives an error.
 pub(super) fn queue_to(thread: c_int, signal: c_int, value: usize) -> c_int {
-    slot_with(thread).map_or(ESRCH, |slot| post(signal, To::Thread(slot), SI_QUEUE, value))
+    slot_with(thread).map_or(ESRCH, |slot| post(signal, Recipient::Thread(slot), SI_QUEUE, value))
 }
 
 unsafe extern "C" fn send_to_self(signal: c_int) -> c_int {
     let me = engine().current;
-    fail_if(post(signal, To::Thread(me), SI_TKILL, 0))
+    fail_if(post(signal, Recipient::Thread(me), SI_TKILL, 0))
 }
 
 unsafe extern "C" fn send_to_thread(thread: libc::pthread_t, signal: c_int) -> c_int {
     match threads::slot_of(thread) {
         _ if !is_programs(signal) => EINVAL,
-        Some(slot) => post(signal, To::Thread(slot), SI_TKILL, 0),
+        Some(slot) => post(signal, Recipient::Thread(slot), SI_TKILL, 0),
         None => ESRCH,
     }
 }
@@ -318,14 +320,14 @@ unsafe extern "C" fn send_to_thread(thread: libc::pthread_t, signal: c_int) -> c
 unsafe extern "C" fn queue_to_thread(thread: libc::pthread_t, signal: c_int, value: usize) -> c_int {
     match threads::slot_of(thread) {
         _ if !is_programs(signal) => EINVAL,
-        Some(slot) => post(signal, To::Thread(slot), SI_QUEUE, value),
+        Some(slot) => post(signal, Recipient::Thread(slot), SI_QUEUE, value),
         None => ESRCH,
     }
 }
 
 /// Sends a signal to the thread with a number, as the system call does; gives an error.
 pub fn send_to(thread: c_int, signal: c_int) -> c_int {
-    slot_with(thread).map_or(ESRCH, |slot| post(signal, To::Thread(slot), SI_TKILL, 0))
+    slot_with(thread).map_or(ESRCH, |slot| post(signal, Recipient::Thread(slot), SI_TKILL, 0))
 }
 
 /// The slot of the thread with a number.
@@ -357,7 +359,7 @@ pub(super) unsafe extern "C" fn set_timer(
     old: *mut libc::itimerval,
 ) -> c_int {
     if which != libc::ITIMER_REAL {
-        engine::refuse(format_args!(
+        link::refuse(format_args!(
             "the program sets a timer of processor time, which is not the same in every execution"
         ));
     }
@@ -423,15 +425,15 @@ unsafe extern "C" fn jump(environment: *mut c_void, value: c_int) -> ! {
 }
 
 unsafe extern "C" fn abort_program() -> ! {
-    faults::abort(ordain_wire::Ending::ABORT, format_args!(""))
+    faults::abort(ordain_wire::Ending::Abort, format_args!(""))
 }
 
 unsafe extern "C" fn refuse_descriptor() -> ! {
-    engine::refuse(format_args!("the program reads signals from a descriptor (signalfd), which is not modelled"))
+    link::refuse(format_args!("the program reads signals from a descriptor (signalfd), which is not modelled"))
 }
 
 unsafe extern "C" fn refuse_timer() -> ! {
-    engine::refuse(format_args!(
+    link::refuse(format_args!(
         "the program makes timers with timer_create, which are not modelled; use timerfd or sleep"
     ))
 }

@@ -2,10 +2,11 @@
 //! of which somebody may hear there is a thread of the model that waits for it, and its step may come anywhere. Who is the first to
 //! wait for the child hears of its signals before.
 
-use super::{COUNT, Signal, To, bit, engine, send_if, signals};
+use super::{COUNT, Recipient, Signal, bit, engine, send_if, signals};
 use crate::descriptors;
-use crate::engine::{control, step};
+use crate::engine::step;
 use crate::handles;
+use crate::link::{self, control};
 use crate::sys::call;
 use crate::threads::{self, State};
 use crate::unmodelled::{self, Unmodelled};
@@ -78,7 +79,7 @@ fn pass_on(number: usize, first: usize) -> usize {
                 signals().passed |= 1 << place;
                 passed & 1 << place == 0
             };
-            send_if(Signal { number, code, value, process, shared: true }, To::Process, is_first);
+            send_if(Signal { number, code, value, process, shared: true }, Recipient::Process, is_first);
         }
     }
     count
@@ -138,7 +139,7 @@ pub fn expect_child(shown: c_int, real: c_int) {
     let number = signals().children.len() - 1;
     // SAFETY: a function of our own, which takes a number.
     if unsafe { threads::spawn_hidden(await_end, number as *mut c_void) } != 0 {
-        engine::refuse(format_args!("there is no memory for the thread that waits for a child process"));
+        link::refuse(format_args!("there is no memory for the thread that waits for a child process"));
     }
 }
 
@@ -157,7 +158,7 @@ fn tell(number: usize, code: c_int, status: c_int) {
     }
     let process = signals().children[number].shown;
     let signal = Signal { number: SIGCHLD, code, value: status as u32 as usize, process, shared: true };
-    send_if(signal, To::Process, || !core::mem::replace(&mut signals().children[number].told, true));
+    send_if(signal, Recipient::Process, || !core::mem::replace(&mut signals().children[number].told, true));
 }
 
 /// What the thread that waits for a child does.

@@ -2,11 +2,13 @@
 //! and may be mended there or left by a jump; else they are crashes.
 
 use super::calls::SI_TKILL;
-use super::{Action, COUNT, Signal, To, bit, handlers, is_listening, signals};
+use super::{Action, COUNT, Recipient, Signal, bit, handlers, is_listening, signals};
 use crate::engine::{self, engine};
+use crate::link;
 use crate::trap;
 use core::ffi::c_int;
 use libc::{SIGABRT, siginfo_t, ucontext_t};
+use ordain_wire::Ending;
 
 /// The slot whose handler of a fault is on the stack that the kernel has for them: there is one for all threads.
 static mut ON_KERNEL_STACK: Option<usize> = None;
@@ -41,7 +43,7 @@ pub unsafe fn take_fault(number: c_int, info: *mut siginfo_t, context: *mut ucon
         let on_kernel_stack = action.has(libc::SA_ONSTACK);
         if on_kernel_stack {
             if ON_KERNEL_STACK.is_some_and(|other| other != me) {
-                engine::refuse(format_args!(
+                link::refuse(format_args!(
                     "two threads are in handlers of faults on alternate stacks at a time, which is not modelled"
                 ));
             }
@@ -81,13 +83,13 @@ pub(super) fn leave() {
 }
 
 /// The program aborts itself: its handler runs first, if it has one, and may jump away.
-pub fn abort(ending: u32, message: core::fmt::Arguments<'_>) -> ! {
+pub fn abort(ending: Ending, message: core::fmt::Arguments<'_>) -> ! {
     let me = engine().current;
     let slot = &mut engine().slots[me];
     slot.mask &= !bit(SIGABRT);
     let action = signals().actions[SIGABRT as usize];
     if action.is_handled() {
-        super::send(Signal::new(SIGABRT, SI_TKILL, 0), To::Thread(me));
+        super::send(Signal::new(SIGABRT, SI_TKILL, 0), Recipient::Thread(me));
     }
     signals().actions[SIGABRT as usize] = Action::DEFAULT;
     engine::crash(ending, SIGABRT, 0, message)

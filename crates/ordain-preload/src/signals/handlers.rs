@@ -1,8 +1,7 @@
 //! Running handlers.
 
-use super::{
-    Action, MaskedCall, Signal, act_by_default, bit, is_listening, set_mask, signals, tell_left, tell_mask, unblockable,
-};
+use super::pending::unblockable;
+use super::{Action, MaskedCall, Signal, act_by_default, bit, is_listening, set_mask, signals, tell_left, tell_mask};
 use crate::dispatch;
 use crate::engine::{engine, step};
 use crate::files;

@@ -5,7 +5,7 @@
 //! not blocked before may also have come before the call, as with any other.
 
 use super::{
-    Signal, To, bit, blockable, change_mask, is_listening, send, set_mask, set_of, signals_ran, take, tell_left,
+    Recipient, Signal, bit, blockable, change_mask, is_listening, send, set_mask, set_of, signals_ran, take, tell_left,
     tell_mask,
 };
 use crate::engine::{self, engine};
@@ -66,7 +66,7 @@ pub fn put_off() -> bool {
     slot.come.retain(|s| !is_for_others(s));
     tell_mask();
     tell_left();
-    others.into_iter().for_each(|signal| send(signal, To::Process));
+    others.into_iter().for_each(|signal| send(signal, Recipient::Process));
     true
 }
 

@@ -11,6 +11,7 @@ mod faults;
 mod handlers;
 pub mod imports;
 mod masked;
+mod pending;
 mod raw;
 mod timers;
 
@@ -19,11 +20,13 @@ pub use child::{are_passed_on, child_ended, expect_child, note_sent, send_from_c
 pub use faults::{abort, take_fault};
 pub use handlers::{breaks, has_broken, take};
 pub use masked::{MaskedCall, PUT_OFF, put_off, with_mask};
+pub use pending::{Signal, blockable};
 pub use raw::{is_followed, system_call};
 pub use timers::{interrupts_sleep, is_armed, is_late, note_passing};
 
 use crate::engine::{self, engine, step};
 use crate::handles::VIRTUAL_PROCESS;
+use crate::link;
 use crate::objects;
 use crate::sys::{self, call};
 use crate::threads::State;
@@ -33,13 +36,12 @@ use core::ffi::c_int;
 use libc::{SIG_DFL, SIG_IGN};
 use ordain_model::{ObjectId, ObjectKind, Operation, Outcome, SIGNAL_ONCE, ThreadId, Wait};
 use ordain_wire::Ending;
+use pending::{add, bit, is_ignored_by_default, remove, set_of, take_next};
 
 /// Where the object of all signals is said to be.
 const ADDRESS: u64 = 1;
 /// How many signals there are, and signal zero.
 const COUNT: usize = 65;
-/// The first signal that is queued.
-const FIRST_QUEUED: c_int = 32;
 
 /// What the kernel knows of a handler.
 #[repr(C)]
@@ -67,18 +69,6 @@ impl Action {
     }
 }
 
-/// A signal, and what comes with it.
-#[derive(Clone, Copy)]
-pub struct Signal {
-    number: c_int,
-    code: c_int,
-    value: usize,
-    /// Who has sent it, or what child has ended.
-    process: c_int,
-    /// Whether any thread may take it.
-    shared: bool,
-}
-
 impl Signal {
     /// One of the program's own.
     fn new(number: c_int, code: c_int, value: usize) -> Self {
@@ -88,7 +78,7 @@ impl Signal {
 
 /// Who a signal is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum To {
+pub enum Recipient {
     /// The thread in a slot.
     Thread(usize),
     /// Any thread.
@@ -126,48 +116,9 @@ fn signals() -> &'static mut Signals {
     unsafe { &mut *SIGNALS }
 }
 
-fn bit(signal: c_int) -> u64 {
-    1 << (signal - 1)
-}
-
 /// Whether the program is linked with one of these functions.
 pub fn is_linked(names: &[&core::ffi::CStr]) -> bool {
     imports::any(names)
-}
-
-/// Signals that cannot be blocked.
-fn unblockable() -> u64 {
-    bit(libc::SIGKILL) | bit(libc::SIGSTOP)
-}
-
-/// What a mask blocks of the signals that can be blocked.
-pub fn blockable(mask: u64) -> u64 {
-    mask & !unblockable()
-}
-
-fn set_of(list: &[Signal]) -> u64 {
-    list.iter().fold(0, |set, s| set | bit(s.number))
-}
-
-/// Adds a signal to those that are pending: a second one of the same number only if that is queued.
-fn add(list: &mut Vec<Signal>, signal: Signal) {
-    if signal.number >= FIRST_QUEUED || list.iter().all(|s| s.number != signal.number) {
-        list.push(signal);
-    }
-}
-
-/// The next signal that a mask lets through: as in the kernel, those for the thread come before those for the process, and of these the one
-/// with the lowest number.
-fn take_next(list: &mut Vec<Signal>, mask: u64) -> Option<Signal> {
-    let ready = list.iter().enumerate().filter(|(_, s)| mask & bit(s.number) == 0);
-    let (place, _) = ready.min_by_key(|(place, s)| (s.shared, s.number, *place))?;
-    Some(list.remove(place))
-}
-
-/// Takes the first signal of a number.
-fn remove(list: &mut Vec<Signal>, number: c_int) -> Option<Signal> {
-    let place = list.iter().position(|s| s.number == number)?;
-    Some(list.remove(place))
 }
 
 /// Takes over dispositions and the mask that constructors have set. From now on broken pipes are errors to us.
@@ -304,18 +255,12 @@ fn is_ignored(signal: c_int) -> bool {
     }
 }
 
-/// Signals that do nothing by default. Those of a terminal stop no program that has none.
-fn is_ignored_by_default(signal: c_int) -> bool {
-    use libc::{SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
-    matches!(signal, SIGCHLD | SIGCONT | SIGTSTP | SIGTTIN | SIGTTOU | SIGURG | SIGWINCH)
-}
-
 fn act_by_default(signal: c_int) {
     if signal == libc::SIGSTOP {
         crate::spin::stop();
     }
     if !is_ignored_by_default(signal) {
-        let ending = if signal == libc::SIGABRT { Ending::ABORT } else { Ending::SIGNAL };
+        let ending = if signal == libc::SIGABRT { Ending::Abort } else { Ending::Signal };
         engine::crash(ending, signal, 0, format_args!(""));
     }
 }
@@ -361,17 +306,17 @@ fn tell_pending() {
 }
 
 /// Sends a signal.
-fn send(signal: Signal, to: To) {
+fn send(signal: Signal, to: Recipient) {
     send_if(signal, to, || true);
 }
 
 /// Sends a signal if `holds` when its turn has come; says whether.
-fn send_if(signal: Signal, to: To, holds: impl FnOnce() -> bool) -> bool {
-    let signal = Signal { shared: to == To::Process, ..signal };
+fn send_if(signal: Signal, to: Recipient, holds: impl FnOnce() -> bool) -> bool {
+    let signal = Signal { shared: to == Recipient::Process, ..signal };
     let me = engine().current;
     let Some(signals_object) = signals().object else {
-        if to != To::Thread(me) && engine().arbiter.alive().len() > 1 {
-            engine::refuse(format_args!(
+        if to != Recipient::Thread(me) && engine().arbiter.alive().len() > 1 {
+            link::refuse(format_args!(
                 "it sends signals by system calls of its own, or by a library that was loaded while it ran, which is known too late; \
                  link the program with pthread_kill, or with the library"
             ));
@@ -383,8 +328,8 @@ fn send_if(signal: Signal, to: To, holds: impl FnOnce() -> bool) -> bool {
         return true;
     };
     let thread = match to {
-        To::Thread(slot) => Some(engine().slots[slot].thread),
-        To::Process => None,
+        Recipient::Thread(slot) => Some(engine().slots[slot].thread),
+        Recipient::Process => None,
     };
     let outcome = step(Operation::Signal { signals: signals_object, thread, number: signal.number as u32 });
     let holds = holds();
@@ -543,7 +488,7 @@ fn await_one(set: u64, wait: Wait, ends: bool) -> Result<Signal, c_int> {
 pub fn break_pipe() {
     let me = engine().current;
     if !is_ignored(libc::SIGPIPE) {
-        send(Signal::new(libc::SIGPIPE, calls::SI_KERNEL, 0), To::Thread(me));
+        send(Signal::new(libc::SIGPIPE, calls::SI_KERNEL, 0), Recipient::Thread(me));
     }
 }
 
@@ -554,6 +499,6 @@ pub fn exceed_size() {
     // SAFETY: asks for a limit of this process.
     unsafe { call!(libc::SYS_prlimit64, 0, libc::RLIMIT_FSIZE, 0, limit.as_mut_ptr()) };
     if limit[0] != u64::MAX && !is_ignored(libc::SIGXFSZ) {
-        send(Signal::new(libc::SIGXFSZ, SI_USER, 0), To::Thread(engine().current));
+        send(Signal::new(libc::SIGXFSZ, SI_USER, 0), Recipient::Thread(engine().current));
     }
 }

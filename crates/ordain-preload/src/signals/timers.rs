@@ -1,8 +1,9 @@
 //! Alarms and interval timers. Time is virtual, so a timer may ring at any moment: each is a thread of the model that sleeps and then sends
 //! the signal, and its step may come anywhere. It is ended by disarming it.
 
-use super::{Signal, To, bit, calls::SI_KERNEL, send_if, signals};
+use super::{Recipient, Signal, bit, calls::SI_KERNEL, send_if, signals};
 use crate::engine::{self, engine, step};
+use crate::link;
 use crate::threads::{self, Slot, State};
 use crate::time;
 use crate::unmodelled::{self, Unmodelled};
@@ -47,7 +48,7 @@ fn start() {
     let argument = signals().timer.settings.len() as *mut c_void;
     // SAFETY: a function of our own, which takes a number.
     if unsafe { threads::spawn_hidden(ring, argument) } != 0 {
-        engine::refuse(format_args!("there is no memory for the timer of an alarm"));
+        link::refuse(format_args!("there is no memory for the timer of an alarm"));
     }
 }
 
@@ -148,7 +149,7 @@ unsafe extern "C" fn ring(setting: *mut c_void) -> *mut c_void {
         time::advance(span);
         note_bound();
         let signal = Signal::new(libc::SIGALRM, SI_KERNEL, 0);
-        if !send_if(signal, To::Process, || rings(setting as usize, when, interval, span)) || interval == 0 {
+        if !send_if(signal, Recipient::Process, || rings(setting as usize, when, interval, span)) || interval == 0 {
             return core::ptr::null_mut();
         }
         when = when.saturating_add(interval);

@@ -1,6 +1,6 @@
 //! C11 threads: the same objects under other names.
 
-use super::{cond, mutex};
+use super::{condvar, mutex};
 use crate::context::interpose;
 use crate::threads;
 use core::ffi::{c_int, c_void};
@@ -104,17 +104,17 @@ unsafe extern "C" fn unlock(mutex: *mut pthread_mutex_t) -> c_int {
 
 unsafe extern "C" fn cond_init(cond: *mut pthread_cond_t) -> c_int {
     // SAFETY: the program's memory.
-    code(unsafe { cond::init(cond, core::ptr::null()) })
+    code(unsafe { condvar::init(cond, core::ptr::null()) })
 }
 
 unsafe extern "C" fn cond_destroy(cond: *mut pthread_cond_t) {
     // SAFETY: the program's condition variable.
-    unsafe { cond::destroy(cond) };
+    unsafe { condvar::destroy(cond) };
 }
 
 unsafe extern "C" fn wait(cond: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's objects.
-    code(unsafe { cond::wait(cond, mutex) })
+    code(unsafe { condvar::wait(cond, mutex) })
 }
 
 unsafe extern "C" fn timed_wait(
@@ -123,15 +123,15 @@ unsafe extern "C" fn timed_wait(
     until: *const timespec,
 ) -> c_int {
     // SAFETY: the program's objects.
-    code(unsafe { cond::timed_wait(cond, mutex, until) })
+    code(unsafe { condvar::timed_wait(cond, mutex, until) })
 }
 
 unsafe extern "C" fn signal(cond: *mut pthread_cond_t) -> c_int {
     // SAFETY: the program's condition variable.
-    code(unsafe { cond::signal(cond) })
+    code(unsafe { condvar::signal(cond) })
 }
 
 unsafe extern "C" fn broadcast(cond: *mut pthread_cond_t) -> c_int {
     // SAFETY: the program's condition variable.
-    code(unsafe { cond::broadcast(cond) })
+    code(unsafe { condvar::broadcast(cond) })
 }

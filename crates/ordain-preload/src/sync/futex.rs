@@ -1,6 +1,7 @@
 //! Futexes: through `syscall`, and raw ones that the kernel sends back to us.
 
-use crate::engine::{self, step, step_if, step_now};
+use crate::engine::{step, step_if, step_now};
+use crate::link;
 use crate::objects;
 use crate::signals;
 use crate::time::{self, timed_for};
@@ -39,7 +40,9 @@ pub unsafe fn futex(word: *mut u32, op: i32, value: u32, timeout: usize, word2: 
     let (cell, queue) = objects::futex(word as u64);
     let chooses = matches!(op & 0x7f, libc::FUTEX_WAIT_BITSET | libc::FUTEX_WAKE_BITSET);
     if chooses && value3 != u32::MAX && value3 != 0 {
-        engine::refuse(format_args!("the program chooses whom to wake by bits of a futex, which is not modelled"));
+        link::refuse(format_args!(
+            "the program wakes threads by the bits of a futex (FUTEX_WAKE_BITSET), which is not modelled"
+        ));
     }
     // SAFETY: the program's memory.
     unsafe {

@@ -1,21 +1,21 @@
-//! One file for each primitive: the functions that programs call, mapped to operations of the model.
+//! One file for each primitive: the functions that programs call, mapped to operations of the model. Files are named as in `ordain::sync`, which
+//! has the same for Rust code. C programs have more: names of C11, futexes and spin locks.
 
 mod barrier;
 mod c11;
-mod cond;
+mod condvar;
 pub mod futex;
-mod guard;
 mod mutex;
 mod once;
 mod rwlock;
 mod semaphore;
-mod spin;
+mod spinlock;
 
 use crate::engine;
 use ordain_model::{Operation, Outcome, Wait};
 
 pub use once::COMPLETE;
-pub use spin::UNLOCKED;
+pub use spinlock::UNLOCKED;
 
 /// How a wait ends that may end for lack of time: explored, if waits may also end without a reason before that time.
 fn early_or(wait: Wait) -> Wait {

@@ -1,8 +1,9 @@
 //! Mutexes. The program's object keeps the shape that the C library gives it: lock word, count, owner, kind.
 
 use crate::context::interpose;
-use crate::engine::{self, engine, step};
+use crate::engine::{engine, step};
 use crate::initialisation::initialise;
+use crate::link;
 use crate::objects;
 use crate::time::{self, timed};
 use crate::unmodelled::{self, Unmodelled};
@@ -89,7 +90,7 @@ unsafe extern "C" fn init(mutex: *mut pthread_mutex_t, attributes: *const libc::
         kind = word & 3 | if word & 0x4000_0000 != 0 { ROBUST } else { 0 };
         match word >> 28 & 3 {
             INHERIT => kind |= INHERITS,
-            PROTECT => engine::refuse(format_args!(
+            PROTECT => link::refuse(format_args!(
                 "the program makes a mutex with a priority ceiling (PTHREAD_PRIO_PROTECT); whether it can be locked depends on priorities \
                  of threads, which have no effect here"
             )),

@@ -1,10 +1,10 @@
 //! Changing the code of the program: breakpoints, and copies of what was there.
 
-use crate::engine::control;
+use crate::link::{self, control};
 use crate::sys::{self, call};
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering::Relaxed;
-use ordain_wire::{Control, MOST_SITES, MOST_SPANS, SITES_OFFSET, WatchSite, WatchSpan};
+use ordain_wire::{MOST_SITES, MOST_SPANS, SITES_OFFSET, WatchSite, WatchSpan};
 
 /// The instruction at which the processor stops.
 pub const BREAKPOINT: u8 = 0xcc;
@@ -13,9 +13,9 @@ const WRITABLE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
 /// An instruction as the launcher has told it.
 pub fn site(number: usize) -> WatchSite {
-    let shared = control() as *const Control as *const u8;
-    // SAFETY: within the part of the shared memory for them; plain numbers.
-    unsafe { (shared.add(SITES_OFFSET) as *const WatchSite).add(number.min(MOST_SITES - 1)).read() }
+    // SAFETY: the part for them.
+    let sites: &[WatchSite] = unsafe { link::part(SITES_OFFSET, MOST_SITES) };
+    sites[number.min(MOST_SITES - 1)]
 }
 
 fn spans(spans: &[WatchSpan; MOST_SPANS], count: u32) -> impl Iterator<Item = WatchSpan> {

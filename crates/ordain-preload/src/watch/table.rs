@@ -1,18 +1,17 @@
 //! Who has used which memory: a hash table of a fixed size over granules of eight bytes.
 
-use crate::random::mix;
-use crate::sys;
+use crate::hash::mix;
 use alloc::vec::Vec;
 
 /// Room for so many uses: more than breakpoints are reached, each of which may touch two granules.
-const ROOM: usize = 1 << 18;
+pub const ROOM: usize = 1 << 18;
 /// How many places are looked at for one use.
 const MOST_PROBES: usize = 256;
 
 /// A use of some bytes of a granule by a thread.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Use {
+pub struct Use {
     /// The number of the granule, or zero.
     granule: u64,
     thread: u32,
@@ -27,7 +26,7 @@ struct Use {
 }
 
 /// What a use comes to.
-pub enum Seen {
+pub enum UseResult {
     /// Nobody has used it yet, but for threads that are known.
     New,
     /// The same thread has used it before.
@@ -47,18 +46,15 @@ pub enum Seen {
 
 /// The table.
 pub struct Table {
-    uses: &'static mut [Use],
+    uses: &'static mut [Use; ROOM],
     /// Places that are taken: few, so that looking at all uses is quick.
     taken: Vec<u32>,
 }
 
 impl Table {
-    /// An empty table.
-    pub fn new() -> Option<Self> {
-        let at = sys::map_shared(ROOM * size_of::<Use>()) as *mut Use;
-        // SAFETY: new memory of that size, all zero.
-        let uses = (!at.is_null()).then(|| unsafe { core::slice::from_raw_parts_mut(at, ROOM) });
-        uses.map(|uses| Self { uses, taken: Vec::new() })
+    /// An empty table in memory that is all zero.
+    pub fn new(uses: &'static mut [Use; ROOM]) -> Self {
+        Self { uses, taken: Vec::new() }
     }
 
     /// Takes down that a thread uses bytes of a granule, at its time and at an instruction. `knows` whether it knows what another one had
@@ -70,7 +66,7 @@ impl Table {
         (thread, clock, site): (u32, u32, u64),
         calls: [u64; 3],
         knows: impl Fn(u32, u32) -> bool,
-    ) -> Seen {
+    ) -> UseResult {
         let mask = u32::from(mask);
         let (mut free, mut own) = (None, None);
         for at in places(granule) {
@@ -89,7 +85,7 @@ impl Table {
                     own = Some(at);
                 }
             } else if used.mask & mask != 0 && !knows(used.thread, used.clock) {
-                return Seen::Shared { thread: used.thread, site: used.site, calls: used.calls };
+                return UseResult::Shared { thread: used.thread, site: used.site, calls: used.calls };
             }
         }
         match own.or(free) {
@@ -99,9 +95,9 @@ impl Table {
                 }
                 let mask = if own.is_some() { self.uses[at].mask } else { mask };
                 self.uses[at] = Use { granule, thread, clock, site, mask, calls };
-                if own.is_some() { Seen::Again } else { Seen::New }
+                if own.is_some() { UseResult::Again } else { UseResult::New }
             }
-            None => Seen::NoRoom,
+            None => UseResult::NoRoom,
         }
     }
 
@@ -136,4 +132,75 @@ impl Table {
 fn places(granule: u64) -> impl Iterator<Item = usize> {
     let first = mix(granule) as usize;
     (0..MOST_PROBES).map(move |i| (first + i) % ROOM)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let uses = vec![Use { granule: 0, thread: 0, clock: 0, site: 0, mask: 0, calls: [0; 3] }; ROOM];
+        let uses = uses.leak().try_into().expect("there are so many");
+        Table::new(uses)
+    }
+
+    /// Notes a use at time 1 by a thread that knows nothing of others.
+    fn note(table: &mut Table, granule: u64, mask: u8, thread: u32) -> UseResult {
+        table.note(granule, mask, (thread, 1, 0x1000 + u64::from(thread)), [thread.into(); 3], |_, _| false)
+    }
+
+    #[test]
+    fn two_threads_share_the_bytes_that_both_use() {
+        let mut table = table();
+        assert!(matches!(note(&mut table, 5, 0b0011, 1), UseResult::New));
+        assert!(matches!(note(&mut table, 5, 0b0001, 1), UseResult::Again));
+        // Other bytes, and another granule.
+        assert!(matches!(note(&mut table, 5, 0b1100, 2), UseResult::New));
+        assert!(matches!(note(&mut table, 6, 0b0011, 2), UseResult::New));
+        let seen = note(&mut table, 5, 0b0110, 2);
+        assert!(matches!(seen, UseResult::Shared { thread: 1, site: 0x1001, calls: [1, 1, 1] }));
+    }
+
+    #[test]
+    fn uses_that_are_known_are_not_shared() {
+        let mut table = table();
+        table.note(9, 0xff, (1, 7, 1), [0; 3], |_, _| false);
+        let knows_until = |time| move |thread: u32, clock: u32| (thread, clock) <= (1, time);
+        assert!(matches!(table.note(9, 1, (2, 1, 2), [0; 3], knows_until(7)), UseResult::New));
+        assert!(matches!(table.note(9, 1, (3, 1, 3), [0; 3], knows_until(6)), UseResult::Shared { thread: 1, .. }));
+    }
+
+    #[test]
+    fn freed_memory_is_forgotten() {
+        for length in [1, 8, 64, 1 << 40] {
+            let mut table = table();
+            note(&mut table, 0x100 >> 3, 1, 1);
+            note(&mut table, 0xf8 >> 3, 1, 1);
+            table.forget(0x100, length);
+            assert!(matches!(note(&mut table, 0x100 >> 3, 1, 2), UseResult::New), "{length}");
+            assert!(matches!(note(&mut table, 0xf8 >> 3, 1, 2), UseResult::Shared { .. }), "{length}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_forgotten_where_nothing_was_freed() {
+        let mut table = table();
+        note(&mut table, 0, 1, 1);
+        note(&mut table, 4, 1, 1);
+        table.forget(0, 0);
+        table.forget(32, 0);
+        assert!(matches!(note(&mut table, 4, 1, 2), UseResult::Shared { .. }));
+        table.forget(u64::MAX, u64::MAX);
+        assert!(matches!(note(&mut table, 4, 1, 2), UseResult::Shared { .. }));
+    }
+
+    #[test]
+    fn a_full_table_says_so() {
+        let mut table = table();
+        // Uses of one granule by many threads that know of each other all look for room at the same places.
+        for thread in 0..MOST_PROBES as u32 {
+            assert!(matches!(table.note(3, 1, (thread, 1, 0), [0; 3], |_, _| true), UseResult::New));
+        }
+        assert!(matches!(table.note(3, 1, (u32::MAX, 1, 0), [0; 3], |_, _| true), UseResult::NoRoom));
+    }
 }

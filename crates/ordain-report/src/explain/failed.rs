@@ -98,7 +98,7 @@ pub(super) static CRASH: Explanation = Explanation {
         after: "job.queue = make_queue();\npthread_create(&thread, NULL, run, &job);",
     }],
     notes: &[
-        "Only accesses that the processor refuses are noticed. Build with AddressSanitizer in an ordinary test to see bad \
+        "Only accesses that the processor refuses are noticed. Check a build with AddressSanitizer to see bad \
          accesses that do not crash.",
         "At level sync threads change at calls only. A crash that needs a change between two plain accesses is not found; \
          test for data races separately.",
