@@ -30,7 +30,7 @@ use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Summary, prefix_of};
 use ordain_model::End;
 use ordain_report::checkpoint::begun_again;
-use ordain_report::{Estimate, Sample, Samples, store};
+use ordain_report::{Estimate, Note, Sample, Samples, store};
 use std::time::{Duration, Instant};
 use whole::Keeping;
 
@@ -77,7 +77,7 @@ pub struct Campaign<'a, E: Explorer> {
     shrinking: Duration,
     /// What was done when that was last told.
     told: Summary,
-    notes: Vec<String>,
+    notes: Vec<Note>,
     visible: usize,
     spin_held: bool,
     took_turns: bool,
@@ -211,7 +211,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
             }
         };
         if let Err(error) = self.worker.end_trace() {
-            self.notes.push(format!("the exploration trace is not complete: {error}"));
+            self.notes.push(format!("the exploration trace is not complete: {error}").into());
         }
         self.conclude(summary, coverage, departed)
     }
@@ -608,7 +608,8 @@ impl<'a, E: Explorer> Campaign<'a, E> {
     }
 
     /// Notes something, once.
-    fn note_once(&mut self, note: String) {
+    fn note_once(&mut self, note: impl Into<Note>) {
+        let note = note.into();
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }

@@ -16,6 +16,7 @@ mod problem;
 mod resources;
 pub mod settings;
 mod turn;
+pub mod verdict;
 mod worker;
 
 pub use amount::Amount;
@@ -27,5 +28,6 @@ pub use observe::{Observer, Progress, Unobserved};
 pub use problem::Problem;
 pub use resources::processor_time;
 pub use settings::{Resume, RunOptions, Settings};
+pub use verdict::{Conclusion, Evidence, Scope};
 pub use turn::{Allowance, Job, Part, Recognition, Turn, Wanted};
 pub use worker::Worker;

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 pub(crate) use place::INPUT;
 use place::Substitute;
-pub(crate) use told::{next, plural, rate, story, story_without_timeline};
+pub(crate) use told::{next, notes, plural, rate, story, story_without_timeline};
 
 /// More workers would only wait for each other.
 const MOST_WORKERS: usize = 1024;
@@ -164,7 +164,7 @@ fn run_check(arguments: &Arguments, mut check: Check) -> Result<Outcome, Problem
     if let Some(substitute) = substitute {
         let (directory, note) = substitute.settle(!report.findings.is_empty() || report.resumable);
         check.run.directory = directory;
-        report.notes.push(note);
+        report.notes.push(note.into());
     }
     let check = &check;
     let mut run = record::run(check, &report);

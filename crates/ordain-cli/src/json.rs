@@ -2,13 +2,13 @@
 
 use crate::check;
 use crate::problem::{self, Problem};
-use ordain_native::{LEVEL, Report, record};
-use ordain_report::{Estimate, Sight, Story, Workers};
+use ordain_native::{LEVEL, Report};
+use ordain_report::{Estimate, Note, Sight, Story, Workers};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// The version of all objects here; it changes when a field changes its meaning or goes away.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// The result of `ordain check`.
 #[derive(Serialize)]
@@ -32,7 +32,7 @@ pub(crate) struct Check {
     estimate: Option<serde_json::Number>,
     estimate_log10: Option<Estimate>,
     findings: Vec<Finding>,
-    notes: Vec<String>,
+    notes: Vec<Note>,
     sight: Sight,
     unmet: Option<String>,
     wall_seconds: f64,
@@ -47,7 +47,7 @@ impl Check {
         Self {
             version: VERSION,
             verdict: report.verdict.name(),
-            meaning: record::verdict(report),
+            meaning: report.meaning.clone(),
             level: LEVEL,
             program: check.launch.program.to_string_lossy().into_owned(),
             arguments: lossy(&check.launch.arguments),
@@ -64,7 +64,7 @@ impl Check {
             estimate: report.estimate.and_then(total),
             estimate_log10: report.estimate,
             findings: report.findings.iter().map(Finding::from).collect(),
-            notes: record::notes(report),
+            notes: report.notes.clone(),
             sight: report.sight,
             unmet,
             wall_seconds: report.wall.as_secs_f64(),
@@ -107,7 +107,7 @@ pub(crate) struct ClusterCheck<'a> {
     estimate: Option<serde_json::Number>,
     estimate_log10: Option<Estimate>,
     findings: Vec<Finding>,
-    notes: &'a [String],
+    notes: &'a [Note],
     sight: Sight,
     unmet: Option<&'a str>,
     wall_seconds: f64,

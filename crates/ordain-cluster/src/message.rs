@@ -39,14 +39,14 @@ pub struct Returned {
     pub findings: Vec<Finding>,
     /// How many executions there are in all, if that was estimated.
     pub estimate: Option<Estimate>,
-    /// What whoever submitted the run should know of it; may be told again.
-    pub notes: Vec<String>,
+    /// What weakens the verdict of the run; may be told again.
+    pub warnings: Vec<String>,
 }
 
 impl Returned {
     /// A result with nothing else to say.
     pub fn new(done: Done) -> Self {
-        Self { done, findings: Vec::new(), estimate: None, notes: Vec::new() }
+        Self { done, findings: Vec::new(), estimate: None, warnings: Vec::new() }
     }
 }
 

@@ -112,7 +112,14 @@ pub struct Outcome {
     pub exhausted: bool,
     /// How it went.
     pub progress: Progress,
-    /// What workers had to say about it.
-    pub notes: Vec<String>,
+    /// What weakens its verdict, as workers say.
+    pub warnings: Vec<String>,
     pub(crate) findings: Vec<(String, Parcel)>,
+}
+
+impl Outcome {
+    /// The end of a run without findings.
+    pub fn new(exhausted: bool, progress: Progress) -> Self {
+        Self { exhausted, progress, warnings: Vec::new(), findings: Vec::new() }
+    }
 }

@@ -5,6 +5,7 @@ mod verdict;
 mod watch;
 
 pub use renew::Renewed;
+pub use verdict::blindness;
 
 use crate::binary::Binary;
 use crate::finding::{self, Finding};
@@ -12,13 +13,13 @@ use crate::process::Launch;
 use crate::program::Program;
 use crate::settings::{self, ProgramSettings};
 use crate::target::{Failure, Native};
-use ordain_check::{Campaign, CheckpointFile, FragmentResult, Observer, Proof, RunOptions, Settings, Unobserved};
+use ordain_check::{Campaign, CheckpointFile, FragmentResult, Observer, Proof, RunOptions, Scope, Settings, Unobserved};
 use ordain_explore::frontier::Order;
 use ordain_explore::{Lowest, Plan, Planned, Preemptions, Summary, Target};
 use ordain_model::describe;
 use ordain_model::{Divergence, End, Options, Schedule};
 use ordain_report::checkpoint::{self, FILE};
-use ordain_report::{Branch, Estimate, Sample, Sight, Verdict, Workers, fingerprint};
+use ordain_report::{Branch, Estimate, Note, Sample, Sight, Verdict, Workers, fingerprint};
 use ordain_wire::Mode;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -26,8 +27,9 @@ use std::time::Duration;
 
 /// The level at which programs are checked.
 pub const LEVEL: &str = "sync";
-/// What a verdict at that level rests on.
-pub const ASSUMPTION: &str = "holds if threads share memory only under the calls that Ordain sees";
+/// What is visible at that level, and what a verdict rests on.
+pub const SCOPE: Scope =
+    Scope { level: LEVEL, assumption: "threads share memory only under the calls that Ordain sees" };
 
 /// A check of a program, and its options.
 #[derive(Clone, Debug)]
@@ -49,10 +51,10 @@ pub struct Check {
 pub struct Report {
     /// The verdict.
     pub verdict: Verdict,
-    /// What the verdict means, in a sentence.
+    /// The verdict in a sentence.
     pub meaning: String,
     /// What weakens it, or what the user should know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// How much of what threads do was visible.
     pub sight: Sight,
     /// The strategy.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, ErrorKind, Read as _, Write};
 
 /// The version of what is said here.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The variable with the path of the socket.
 pub const SOCKET: &str = "ORDAIN_CONDUCT";
 /// The variable with the directory in which schedules of findings are written, and what is left of searches.

@@ -29,6 +29,7 @@ pub mod junit;
 mod kind;
 mod matters;
 pub mod narrate;
+mod note;
 #[cfg(feature = "export")]
 pub mod perfetto;
 #[cfg(feature = "export")]
@@ -56,6 +57,7 @@ mod when;
 pub use branches::branch;
 pub use excerpt::keep_sources;
 pub use kind::{Kind, Sight, Verdict};
+pub use note::{Note, Severity};
 pub use ordain_model::Size;
 pub use require::Require;
 pub use run::{Branch, Estimate, Run, Sample, Samples, Workers, number, percent};

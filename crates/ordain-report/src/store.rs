@@ -100,6 +100,12 @@ pub fn open(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
+/// What every version of a record says.
+#[derive(serde::Deserialize)]
+struct Version {
+    version: u32,
+}
+
 /// Reads the record of a run from its directory.
 pub fn read_run(directory: &Path) -> Result<Run, String> {
     let path = directory.join(RUN);
@@ -110,9 +116,9 @@ pub fn read_run(directory: &Path) -> Result<Run, String> {
     if text.len() as u64 > MOST_BYTES {
         return Err(tell(&"it is too large for the record of a run"));
     }
-    let run: Run = serde_json::from_slice(&text).map_err(|e| tell(&e))?;
-    match run.version {
-        Run::VERSION => Ok(run),
+    let version: Version = serde_json::from_slice(&text).map_err(|e| tell(&e))?;
+    match version.version {
+        Run::VERSION => serde_json::from_slice(&text).map_err(|e| tell(&e)),
         other => {
             Err(tell(&format!("made by another version of Ordain (record {other}, this one reads {})", Run::VERSION)))
         }

@@ -69,7 +69,7 @@ fn the_summary_says_what_the_check_came_to() {
     let warnings = browser.eval("[...document.querySelectorAll('.notes .warning')].map((e) => e.textContent)");
     assert_eq!(
         warnings,
-        json!(["Warning NOT DETERMINISTIC outside of its threads: the program asks for the time of day."])
+        json!(["Warning the program asks for the time of day, which no schedule decides"])
     );
     assert_eq!(browser.number("document.querySelectorAll('.notes li').length"), 2.0);
 

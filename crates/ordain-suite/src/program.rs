@@ -7,7 +7,7 @@ use crate::suite::locate;
 use ordain_check::{Resume, RunOptions, Settings};
 use ordain_explore::strategy::Kind as Strategy;
 use ordain_native::{Check, Launch, Observer, Problem, Progress, binary, record};
-use ordain_report::checkpoint;
+use ordain_report::{Note, checkpoint};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) fn run(config: &TestConfig, base: &Path, directory: &Path, resume: bo
     match report {
         Ok(report) => {
             let mut run = record::run(&check, &report);
-            run.notes.extend(refused);
+            run.notes.extend(refused.map(Note::from));
             // Only its turns count; processor time is that of all tests, of which it cannot have had more than its turns.
             run.wall_seconds = gate.active().as_secs_f64();
             run.cpu_seconds = run.cpu_seconds.min(run.wall_seconds);

@@ -311,6 +311,7 @@ impl Check {
         let started = Instant::now();
         let mut report = Report::new(name, self);
         if self.settings.max_executions == Some(0) {
+            report.take_problem(&Problem::NothingRan { stopped: false, timed_out: false });
             let run = record::run(&report, &record::Course::default());
             return (report, run);
         }
@@ -322,17 +323,10 @@ impl Check {
                 let path = self.exploration_trace.clone().unwrap_or_default();
                 panic!("ordain: cannot write the exploration trace {}: {error}", path.display())
             }
-            Err(Problem::NoTimeToConfirm { kind, message, .. }) => {
-                report.trouble = Some(format!("a {kind} was seen, but there was no time to confirm it: {message}"));
-                record::Course::default()
-            }
-            Err(Problem::NothingRan { stopped, .. }) => {
-                report.broken_off = !stopped;
-                record::Course { interrupted: stopped, ..record::Course::default() }
-            }
             Err(problem) => {
-                report.trouble = Some(problem.to_string());
-                record::Course::default()
+                report.take_problem(&problem);
+                let interrupted = matches!(problem, Problem::NothingRan { stopped: true, .. });
+                record::Course { interrupted, ..record::Course::default() }
             }
         };
         if report.elapsed.is_zero() {
@@ -371,8 +365,8 @@ impl Check {
             }
             let proof = Proof { number: 0, preemptions: &policy.steps, shrunk: None };
             report.findings.push(program.describe(&observation, &proof));
-            report.verdict = crate::Verdict::Finding;
         }
+        report.take_replay();
         report
     }
 }

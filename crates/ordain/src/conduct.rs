@@ -1,6 +1,5 @@
 //! Being conducted: in a suite, a check goes on only while it is its turn.
 
-use crate::check::Check;
 use ordain_check::{CheckpointFile, Observer, Progress, Settings};
 use ordain_explore::estimate::Estimate as Total;
 use ordain_explore::frontier::{Done, Rule, Task};

@@ -6,7 +6,7 @@ mod store;
 pub(crate) use store::run_directory;
 
 use crate::rt::{Executor, Panicked};
-use ordain_check::{Observation, Proof};
+use ordain_check::{Observation, Proof, Scope};
 use ordain_explore::{Target, prefix_of};
 use ordain_model::describe::{self, Words as _};
 use ordain_model::{DataRace, Divergence, End, Misuse, races};
@@ -26,8 +26,10 @@ pub(crate) const NONDETERMINISM_ADVICE: &str = "A checked program must do the sa
 const ARC_ADVICE: &str = "if std::sync::Arc orders them, because one of them is made by who drops the last reference or is found to have \
      the only one: a check does not see its counts; use ordain::sync::Arc";
 
-/// What checks of the library see.
-pub(crate) const LEVEL: &str = "ordain types, sequential consistency";
+/// What is visible to checks of the library, and what their verdicts rest on.
+pub const SCOPE: Scope = Scope { level: "ordain types", assumption: "threads share data only by types of Ordain" };
+/// What checks of the library see, in records and schedules.
+pub const LEVEL: &str = "ordain types, sequential consistency";
 
 /// A confirmed misbehaviour with its schedule. Its `Display` is the whole story.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]

@@ -56,6 +56,8 @@ pub mod time;
 #[doc(hidden)]
 pub use check::target;
 pub use check::{Check, ParallelCheck, Strategy, check};
+#[doc(hidden)]
+pub use finding::{LEVEL, SCOPE};
 pub use finding::{Finding, FindingKind};
 /// Makes a function a test that checks it: every inequivalent schedule of its body is explored.
 ///

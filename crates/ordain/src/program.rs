@@ -5,7 +5,7 @@ use crate::finding::{self, Finding};
 use crate::rt::{Executor, Sight};
 use ordain_check::{Explorer, Limit, Observation, Problem, Proof, Recruit};
 use ordain_explore::frontier::Order;
-use ordain_explore::{Plan, Target};
+use ordain_explore::{Plan, Summary, Target};
 use ordain_model::describe::Words;
 use ordain_model::{DataRace, End, Execution, Names, Site};
 use ordain_report::{Kind, Story};
@@ -224,6 +224,10 @@ impl Explorer for Program {
     fn departures_are_hidden(&self) -> bool {
         // What a closure shares with nobody else is seen whole, or it must not be there.
         false
+    }
+
+    fn is_blind(&self, _summary: &Summary) -> bool {
+        self.sight().is_blind()
     }
 
     fn is_unverifiable(&self) -> bool {

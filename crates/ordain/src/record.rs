@@ -2,7 +2,7 @@
 
 use crate::finding::{LEVEL, run_directory};
 use crate::report::Report;
-use ordain_report::{Branch, Run, Sample, Sight, store};
+use ordain_report::{Branch, Run, Sample, store};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,7 +17,6 @@ pub(crate) struct Course {
     pub(crate) exhausted: bool,
     pub(crate) interrupted: bool,
     pub(crate) cpu: Duration,
-    pub(crate) notes: Vec<String>,
     pub(crate) progress: Vec<Sample>,
     pub(crate) path: Vec<Branch>,
 }
@@ -32,8 +31,8 @@ pub(crate) fn run(report: &Report, course: &Course) -> Run {
         ordain: env!("CARGO_PKG_VERSION").to_owned(),
         began: began.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         verdict: report.verdict,
-        meaning: report.to_string(),
-        notes: course.notes.clone(),
+        meaning: report.meaning.clone(),
+        notes: report.notes.clone(),
         level: LEVEL.to_owned(),
         mode: None,
         strategy: report.strategy.clone(),
@@ -44,7 +43,7 @@ pub(crate) fn run(report: &Report, course: &Course) -> Run {
         depth: report.depth,
         exhausted: course.exhausted,
         interrupted: course.interrupted,
-        sight: if report.blind_spot.is_some() { Sight::Part } else { Sight::Whole },
+        sight: report.sight,
         unmet: report.unmet(),
         estimate: report.estimate,
         wall_seconds: seconds,

@@ -58,7 +58,7 @@ impl<E: Explorer> Campaign<'_, E> {
         let begin = Instant::now();
         let Some(mut controller) = Controller::undivided(keeping.rule, explored, self.worker.explorer.names(), *total)
         else {
-            self.note_once("what is left of the search could not be kept: it makes no sense".into());
+            self.note_once("what is left of the search could not be kept: it makes no sense");
             return false;
         };
         let kept = self.keep_search(&controller, keeping.before);

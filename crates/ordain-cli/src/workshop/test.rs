@@ -27,8 +27,8 @@ pub(super) struct Test {
     to: UnixStream,
     from: BufReader<Patient>,
     rule: Rule,
-    /// What whoever submitted the run should know.
-    notes: Vec<String>,
+    /// What weakens the verdict of the run.
+    warnings: Vec<String>,
 }
 
 /// A process that ends with us, and its children with it.
@@ -158,15 +158,15 @@ impl Test {
                 return Err(Refusal(format!("the test `{name}` made no check for {} seconds", PATIENCE.as_secs())));
             }
         };
-        let mut notes = Vec::new();
+        let mut warnings = Vec::new();
         if door.has_more()? {
-            notes.push(format!(
-                "THE TEST `{name}` MAKES MORE CHECKS THAN ONE, and only the first was explored: give each a test of its own"
+            warnings.push(format!(
+                "the test `{name}` makes more checks than one, and only the first was explored: give each a test of its own"
             ));
         }
         let to = stream.try_clone().map_err(cannot("the test was lost"))?;
         let from = BufReader::new(Patient { stream, until: Instant::now() + PATIENCE });
-        let mut test = Self { process, to, from, rule: spec.rule, notes };
+        let mut test = Self { process, to, from, rule: spec.rule, warnings };
         match test.hear(PATIENCE)? {
             Told::Hello { version: VERSION, .. } => Ok(test),
             _ => Err(Refusal("the test was built with another version of Ordain".into())),
@@ -204,7 +204,7 @@ impl Explorer for Test {
                     let record = Record { story: found.story, schedule: found.schedule, path: None };
                     Finding { key: found.key, record: serde_json::to_vec(&record).unwrap_or_default() }
                 });
-                Ok(Returned { done, findings: findings.collect(), estimate, notes: self.notes.clone() })
+                Ok(Returned { done, findings: findings.collect(), estimate, warnings: self.warnings.clone() })
             }
             Told::Lost(reason) => Err(Refusal(reason)),
             _ => Err(Refusal("the test says what it was not asked for".into())),
