@@ -7,12 +7,14 @@
 
 pub mod amount;
 pub mod campaign;
+pub mod checkpoint;
 mod explorer;
 mod fragments;
 mod led;
 mod limit;
 mod observe;
 mod problem;
+pub mod protocol;
 mod resources;
 pub mod settings;
 mod turn;
@@ -20,13 +22,13 @@ pub mod verdict;
 mod worker;
 
 pub use amount::Amount;
-pub use campaign::{Campaign, CheckpointFile, Outcome, kept_executions};
+pub use campaign::{Campaign, CheckpointFile, Outcome, checkpointed_executions};
 pub use explorer::{Explorer, Observation, Proof, Recruit, Watched};
 pub use fragments::{FragmentResult, Fragments};
 pub use limit::Limit;
 pub use observe::{Observer, Progress, Unobserved};
 pub use problem::Problem;
-pub use resources::processor_time;
+pub use resources::{count_child, processor_time};
 pub use settings::{Resume, RunOptions, Settings};
 pub use verdict::{Conclusion, Evidence, Scope};
 pub use turn::{Allowance, Job, Part, Recognition, Turn, Wanted};

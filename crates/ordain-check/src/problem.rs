@@ -18,10 +18,10 @@ pub enum Problem<F: std::error::Error + 'static> {
         /// How it differs.
         difference: String,
     },
-    /// What is kept of a search cannot be resumed.
+    /// A checkpoint cannot be resumed.
     #[error("the search cannot be resumed from {path}: {reason}")]
     Resume {
-        /// Where it is kept.
+        /// The checkpoint.
         path: PathBuf,
         /// Why not.
         reason: String,

@@ -254,7 +254,7 @@ fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
             },
             slice: arguments.slice,
             resume: if arguments.resume { Resume::Must } else { Resume::No },
-            keep_result: false,
+            checkpoint_result: false,
         },
     })
 }

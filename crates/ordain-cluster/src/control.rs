@@ -28,6 +28,8 @@ const TICK: Duration = Duration::from_millis(100);
 const INLINE_FINDINGS: usize = 128 << 10;
 /// More findings are not kept.
 const MOST_FINDINGS: usize = 10_000;
+/// No fragment takes longer, in microseconds, whatever its worker says.
+const MOST_MICROS: u64 = 3_600_000_000;
 /// More warnings are not kept, nor longer ones.
 const MOST_WARNINGS: usize = 16;
 const LONGEST_WARNING: usize = 2_000;
@@ -235,7 +237,7 @@ impl Control {
             Err(error) if error.is_passing() => return Err(error),
             Err(_) => None,
         };
-        let Some(Returned { done, findings, estimate, warnings }) = returned else {
+        let Some(Returned { done, findings, estimate, warnings, cpu }) = returned else {
             self.state.progress.malformed += 1;
             self.forget_lease(lease, true);
             return Ok(());
@@ -246,7 +248,8 @@ impl Control {
                 let progress = &mut self.state.progress;
                 progress.results += 1;
                 progress.redeliveries += result.deliveries.saturating_sub(1).min(1_000);
-                progress.busy_millis += result.busy_micros.min(3_600_000_000) / 1_000;
+                progress.busy_millis += result.busy_micros.min(MOST_MICROS) / 1_000;
+                progress.cpu_micros += u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX).min(MOST_MICROS);
                 let makes_sense = |e: &Estimate| [e.ln, e.low, e.high].iter().all(|number| number.is_finite());
                 progress.estimate = estimate.filter(makes_sense).or(progress.estimate);
                 self.keep_warnings(warnings);

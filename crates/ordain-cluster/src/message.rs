@@ -6,6 +6,7 @@ use ordain_explore::frontier::{Done, Task};
 use ordain_model::Named;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Bytes, where they are or where they can be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,12 +42,14 @@ pub struct Returned {
     pub estimate: Option<Estimate>,
     /// What weakens the verdict of the run; may be told again.
     pub warnings: Vec<String>,
+    /// Processor time that it took.
+    pub cpu: Duration,
 }
 
 impl Returned {
     /// A result with nothing else to say.
     pub fn new(done: Done) -> Self {
-        Self { done, findings: Vec::new(), estimate: None, warnings: Vec::new() }
+        Self { done, findings: Vec::new(), estimate: None, warnings: Vec::new(), cpu: Duration::ZERO }
     }
 }
 

@@ -92,6 +92,8 @@ pub struct Progress {
     pub slots: u64,
     /// Time that workers spent exploring, in milliseconds.
     pub busy_millis: u64,
+    /// Processor time of exploring, in microseconds.
+    pub cpu_micros: u64,
     /// Time that workers could have spent: places and how long there were so many.
     pub offered_millis: u64,
     /// Time since it began during which it was controlled, in milliseconds.

@@ -18,7 +18,7 @@ use ordain_explore::frontier::Order;
 use ordain_explore::{Lowest, Plan, Planned, Preemptions, Summary, Target};
 use ordain_model::describe;
 use ordain_model::{Divergence, End, Options, Schedule};
-use ordain_report::checkpoint::{self, FILE};
+use ordain_check::checkpoint::{self, FILE};
 use ordain_report::{Branch, Estimate, Note, Sample, Sight, Verdict, Workers, fingerprint};
 use ordain_wire::Mode;
 use std::ops::ControlFlow;

@@ -16,8 +16,6 @@
 //! All but the terminal need the feature `export`, so that tests which use the library build fast.
 
 mod branches;
-pub mod checkpoint;
-pub mod conduct;
 mod excerpt;
 #[cfg(feature = "export")]
 pub mod explain;

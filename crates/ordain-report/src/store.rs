@@ -92,6 +92,11 @@ pub fn write_run(directory: &Path, run: &Run) -> Result<PathBuf, String> {
     write(directory, RUN, &text)
 }
 
+/// The name of the schedule file of a finding; the first has number 1.
+pub fn finding_file(number: usize) -> String {
+    format!("finding-{number}.ordain")
+}
+
 /// Opens a file to be read. What others have put in its place, such as a FIFO, is not waited for.
 pub fn open(path: &Path) -> io::Result<fs::File> {
     if !fs::metadata(path)?.is_file() {

@@ -4,10 +4,10 @@ use crate::config::TestConfig;
 use crate::gate::Gate;
 use crate::result::{End, Trouble};
 use crate::suite::locate;
-use ordain_check::{Resume, RunOptions, Settings};
+use ordain_check::{Resume, RunOptions, Settings, checkpoint};
 use ordain_explore::strategy::Kind as Strategy;
 use ordain_native::{Check, Launch, Observer, Problem, Progress, binary, record};
-use ordain_report::{Note, checkpoint};
+use ordain_report::Note;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -35,9 +35,8 @@ pub(crate) fn run(config: &TestConfig, base: &Path, directory: &Path, resume: bo
         Ok(report) => {
             let mut run = record::run(&check, &report);
             run.notes.extend(refused.map(Note::from));
-            // Only its turns count; processor time is that of all tests, of which it cannot have had more than its turns.
+            // Only its turns count.
             run.wall_seconds = gate.active().as_secs_f64();
-            run.cpu_seconds = run.cpu_seconds.min(run.wall_seconds);
             End { run: Some(Box::new(run)), trouble: None }
         }
         Err(problem) => {

@@ -8,7 +8,8 @@ use crate::program;
 use crate::record;
 use crate::result::{Row, SuiteResult, TestKind};
 use ordain_check::{Amount, Settings};
-use ordain_report::{checkpoint, fingerprint};
+use ordain_check::checkpoint;
+use ordain_report::fingerprint;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 

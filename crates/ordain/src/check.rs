@@ -5,7 +5,7 @@ mod parallel;
 
 pub use parallel::ParallelCheck;
 
-use crate::conduct::{Conductor, KeptHere};
+use crate::conduct::{Conductor, SuiteCheckpoint};
 use crate::finding;
 use crate::program::{Body, Program};
 use crate::record;
@@ -238,14 +238,14 @@ impl Check {
     }
 
     /// How the check is run. What is left of a search is kept only for a suite.
-    fn run_options(&self, workers: usize, kept: Option<&KeptHere>) -> RunOptions {
+    fn run_options(&self, workers: usize, kept: Option<&SuiteCheckpoint>) -> RunOptions {
         RunOptions {
             directory: kept.map(|kept| kept.directory.clone()),
             exploration_trace: self.exploration_trace.clone(),
             workers,
             slice: Duration::from_millis(if workers > 1 { 20 } else { 2 }),
             resume: if kept.is_some_and(|kept| kept.resume) { Resume::IfPossible } else { Resume::No },
-            keep_result: kept.is_some(),
+            checkpoint_result: kept.is_some(),
         }
     }
 
@@ -271,7 +271,7 @@ impl Check {
         if let Some(replay) = replay::requested(&name) {
             return self.replay(&name, Rc::new(program), replay);
         }
-        let kept = KeptHere::of(&name);
+        let kept = SuiteCheckpoint::of(&name);
         let conductor = Conductor::connect(&name, kept.as_ref().map_or(0, |kept| kept.executions(&self.settings)));
         if let Some(directory) = conductor.as_ref().and_then(Conductor::directory) {
             self.directory = Some(directory);
@@ -303,11 +303,11 @@ impl Check {
         name: &str,
         body: Body,
         workers: usize,
-        kept: Option<&KeptHere>,
+        kept: Option<&SuiteCheckpoint>,
         observer: &mut dyn Observer,
     ) -> (Report, ordain_report::Run) {
         let options = self.run_options(workers, kept);
-        let place = kept.map_or_else(KeptHere::nowhere, |kept| kept.place.clone());
+        let place = kept.map_or_else(SuiteCheckpoint::nowhere, |kept| kept.place.clone());
         let started = Instant::now();
         let mut report = Report::new(name, self);
         if self.settings.max_executions == Some(0) {

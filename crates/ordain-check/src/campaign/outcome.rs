@@ -66,7 +66,7 @@ pub struct Outcome<E: Explorer> {
     pub cpu: Duration,
     /// Processor time of exploring alone.
     pub exploring: Duration,
-    /// Whether what is left was kept, and can be resumed.
+    /// Whether there is a checkpoint from which it can be resumed.
     pub resumable: bool,
 }
 
@@ -173,7 +173,7 @@ impl<E: Explorer> Campaign<'_, E> {
             resumable: self.resumable,
             cpu: {
                 self.worker.explorer.release();
-                processor_time().saturating_sub(self.cpu)
+                processor_time().saturating_sub(self.cpu) + self.workers_cpu.total()
             },
             explorer: self.worker.explorer,
         })

@@ -3,7 +3,8 @@
 use crate::schedule_file;
 use ordain_model::Schedule;
 use ordain_native::{Launch, command_line, describe_input, unescape};
-use ordain_report::{checkpoint, store};
+use ordain_check::checkpoint;
+use ordain_report::store;
 use rustix::fs::{Access, access};
 use std::ffi::OsString;
 use std::io::ErrorKind;

@@ -169,7 +169,7 @@ fn tell(
         let Ok(record) = serde_json::from_slice::<Record>(&finding.record) else {
             return Err(Problem::RunFailed { run: run.to_string(), reason: "a finding cannot be read".into() });
         };
-        let name = format!("{}-{}.ordain", record.story.kind.name().replace(' ', "-"), number + 1);
+        let name = store::finding_file(number + 1);
         let schedule = match &record.path {
             Some(there) => record.schedule.replace(there.as_str(), &about.path.to_string_lossy()),
             None => record.schedule,
@@ -266,7 +266,7 @@ fn record_of(run: &RunId, about: &Description, outcome: &ordain_cluster::Outcome
         unmet: None,
         estimate,
         wall_seconds: progress.millis as f64 / 1000.0,
-        cpu_seconds: progress.busy_millis as f64 / 1000.0,
+        cpu_seconds: progress.cpu_micros as f64 / 1e6,
         workers: Some(Workers {
             count: progress.slots as usize,
             utilisation: progress.utilisation(),
@@ -306,7 +306,7 @@ fn summary(record: &Run) -> String {
             plural(record.depth as u64, "step")
         ),
     );
-    line("took", format!("{:.3} s, {:.3} s of the workers' time", record.wall_seconds, record.cpu_seconds));
+    line("took", format!("{:.3} s, {:.3} s of the workers' processor time", record.wall_seconds, record.cpu_seconds));
     if let Some(unmet) = &record.unmet {
         line("failed", unmet.clone());
     }
