@@ -6,7 +6,9 @@
 mod place;
 mod told;
 
-use crate::cluster::{self, Connection, Subject, Watch};
+use crate::cluster::Connection;
+#[cfg(feature = "cluster")]
+use crate::cluster::{self, Subject, Watch};
 use crate::exports::Exports;
 use crate::input::{read_input, read_piped};
 use crate::json;
@@ -17,7 +19,6 @@ use crate::problem::Problem;
 use crate::progress::Live;
 use crate::{expectation, look};
 use ordain_check::{Amount, Resume, RunOptions, Settings};
-use ordain_cluster::RunId;
 use ordain_explore::strategy::Kind as Strategy;
 use ordain_native::{Check, Launch, ProgramSettings, Verdict, binary, record};
 use ordain_report::{Require, Run, Timeouts, store};
@@ -37,6 +38,7 @@ const MOST_WORKERS: usize = 1024;
 #[command(after_help = format!(
     "Executions get no variables of the environment but PATH, HOME, LANG, LC_ALL, TMPDIR, TERM and LD_LIBRARY_PATH.\n\n{STATUSES}"
 ))]
+#[cfg_attr(not(feature = "cluster"), allow(dead_code, reason = "some options are of clusters only"))]
 pub(crate) struct Arguments {
     /// The program and its arguments
     #[arg(trailing_var_arg = true, required_unless_present = "attach", value_name = "PROGRAM")]
@@ -121,6 +123,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
 }
 
 /// Lets the workers of a cluster do it.
+#[cfg(not(feature = "cluster"))]
+fn run_on_cluster(_arguments: &Arguments, _url: &str) -> Result<Outcome, Problem> {
+    Err(Problem::NoCluster)
+}
+
+/// Lets the workers of a cluster do it.
+#[cfg(feature = "cluster")]
 fn run_on_cluster(arguments: &Arguments, url: &str) -> Result<Outcome, Problem> {
     if arguments.exploration_trace.is_some() {
         return Err(Problem::NotOnCluster { option: "--exploration-trace" });
@@ -135,7 +144,7 @@ fn run_on_cluster(arguments: &Arguments, url: &str) -> Result<Outcome, Problem> 
         directory: arguments.run_dir.clone(),
     };
     match &arguments.attach {
-        Some(run) => cluster::check(&watch, &Subject::Attach(RunId::parse(run)?)),
+        Some(run) => cluster::check(&watch, &Subject::Attach(ordain_cluster::RunId::parse(run)?)),
         None => {
             let check = prepare(arguments)?;
             cluster::check(

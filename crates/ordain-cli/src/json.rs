@@ -77,12 +77,14 @@ impl Check {
 }
 
 /// A check that was submitted to a cluster, and goes on there.
+#[cfg(feature = "cluster")]
 #[derive(Serialize)]
 pub(crate) struct Submitted<'a> {
     version: u32,
     run: &'a str,
 }
 
+#[cfg(feature = "cluster")]
 impl<'a> Submitted<'a> {
     pub(crate) fn new(run: &'a str) -> Self {
         Self { version: VERSION, run }
@@ -90,6 +92,7 @@ impl<'a> Submitted<'a> {
 }
 
 /// The result of `ordain check --cluster`.
+#[cfg(feature = "cluster")]
 #[derive(Serialize)]
 pub(crate) struct ClusterCheck<'a> {
     version: u32,
@@ -115,6 +118,7 @@ pub(crate) struct ClusterCheck<'a> {
 }
 
 /// How a search was divided.
+#[cfg(feature = "cluster")]
 #[derive(Serialize)]
 struct Division<'a> {
     run: &'a str,
@@ -132,6 +136,7 @@ struct Division<'a> {
     worker_seconds: f64,
 }
 
+#[cfg(feature = "cluster")]
 impl<'a> ClusterCheck<'a> {
     pub(crate) fn new(
         run: &'a str,

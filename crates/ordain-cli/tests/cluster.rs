@@ -1,4 +1,5 @@
 //! Clusters on the command line: findings that come back, runs that are left and come back to, what goes wrong.
+#![cfg(feature = "cluster")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
