@@ -13,6 +13,7 @@ mod whole;
 pub use checkpoint::{CheckpointFile, checkpointed_executions};
 pub use outcome::Outcome;
 
+use crate::checkpoint::begun_again;
 use crate::explorer::{Explorer, Observation};
 use crate::limit::Limit;
 use crate::observe::{Observer, Progress};
@@ -29,7 +30,6 @@ use ordain_explore::frontier::{Division, Labour};
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Summary, prefix_of};
 use ordain_model::End;
-use crate::checkpoint::begun_again;
 use ordain_report::{Estimate, Note, Sample, Samples, store};
 use std::time::{Duration, Instant};
 use whole::Checkpointing;
@@ -505,7 +505,9 @@ impl<'a, E: Explorer> Campaign<'a, E> {
                 self.take_estimate(turn.estimate, begin.elapsed().saturating_sub(allowance.time));
             }
             // What is worth telling must be confirmed before it is taken to be explored.
-            if let (Some(checkpointing), Some(explored), None) = (&mut checkpointing, turn.explored.take(), &turn.observation) {
+            if let (Some(checkpointing), Some(explored), None) =
+                (&mut checkpointing, turn.explored.take(), &turn.observation)
+            {
                 self.checkpoint_rest(checkpointing, explored, &total);
             }
             let stopped = self.tell_progress(&total);
@@ -541,7 +543,10 @@ impl<'a, E: Explorer> Campaign<'a, E> {
             }
             if turn.coverage.is_some() {
                 if self.options.checkpoint_result {
-                    self.checkpoint_finished(&total, checkpointing.map_or(Duration::ZERO, |checkpointing| checkpointing.before));
+                    self.checkpoint_finished(
+                        &total,
+                        checkpointing.map_or(Duration::ZERO, |checkpointing| checkpointing.before),
+                    );
                 }
                 return Ok((total, turn.coverage, None));
             }

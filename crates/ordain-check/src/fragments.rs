@@ -3,8 +3,8 @@
 use crate::campaign::{Campaign, CheckpointFile, confirm::explain_departure};
 use crate::explorer::{Explorer, Observation};
 use crate::limit::Limit;
-use crate::resources::processor_time;
 use crate::observe::Unobserved;
+use crate::resources::processor_time;
 use crate::turn::{Allowance, Job, Part, Wanted};
 use crate::{Problem, RunOptions, Settings};
 use ordain_explore::estimate::Estimate;

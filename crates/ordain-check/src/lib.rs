@@ -30,6 +30,6 @@ pub use observe::{Observer, Progress, Unobserved};
 pub use problem::Problem;
 pub use resources::{count_child, processor_time};
 pub use settings::{Resume, RunOptions, Settings};
-pub use verdict::{Conclusion, Evidence, Scope};
 pub use turn::{Allowance, Job, Part, Recognition, Turn, Wanted};
+pub use verdict::{Conclusion, Evidence, Scope};
 pub use worker::Worker;

@@ -153,7 +153,10 @@ mod tests {
         assert!(send(&mut pipe, &go).is_ok() && send(&mut pipe, &Request::Stop).is_ok());
         let mut from = pipe.as_slice();
         let received = receive(&mut from).ok();
-        assert!(matches!(received, Some(Some(Request::Go { milliseconds: 200, executions: u64::MAX }))), "{received:?}");
+        assert!(
+            matches!(received, Some(Some(Request::Go { milliseconds: 200, executions: u64::MAX }))),
+            "{received:?}"
+        );
         assert!(matches!(receive(&mut from).ok(), Some(Some(Request::Stop))));
         assert!(matches!(receive::<Request>(&mut from).ok(), Some(None)));
     }

@@ -98,7 +98,8 @@ mod tests {
     fn children_count_with_their_children() {
         let begin = processor_time();
         let busy = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
-        let mut child = Command::new("/bin/sh").args(["-c", &format!("({busy}); true")]).spawn().expect("there is a shell");
+        let mut child =
+            Command::new("/bin/sh").args(["-c", &format!("({busy}); true")]).spawn().expect("there is a shell");
         count_child(child.id());
         let used = processor_time() - begin;
         assert!(child.wait().expect("it ends").success());

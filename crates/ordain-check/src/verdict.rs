@@ -176,7 +176,8 @@ impl Evidence {
         }
         if self.took_turns {
             let rounds = self.options.free_rounds;
-            let what = "threads that go round in a loop, and change something each time, were taken to let others go first";
+            let what =
+                "threads that go round in a loop, and change something each time, were taken to let others go first";
             notes.push(format!("{what} after {rounds} rounds").into());
         }
         if self.timed_out {

@@ -4,7 +4,7 @@
 //! for people goes to standard error.
 
 mod place;
-mod told;
+mod summary;
 
 use crate::cluster::Connection;
 #[cfg(feature = "cluster")]
@@ -28,7 +28,7 @@ use std::time::Duration;
 
 pub(crate) use place::INPUT;
 use place::Substitute;
-pub(crate) use told::{next, notes, plural, rate, story, story_without_timeline};
+pub(crate) use summary::{next, notes, plural, rate, story, story_without_timeline};
 
 /// More workers would only wait for each other.
 const MOST_WORKERS: usize = 1024;
@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
     /// How long each explores at least before what is left is divided anew
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = options::duration)]
     slice: Duration,
-    /// Go on with the search that was kept in the run directory when it was stopped
+    /// Resume the search from its checkpoint in the run directory
     #[arg(long)]
     resume: bool,
 
@@ -184,7 +184,7 @@ fn run_check(arguments: &Arguments, mut check: Check) -> Result<Outcome, Problem
     }
     let machines = arguments.format == Format::Json || arguments.exports.use_output();
     let directory = kept.as_ref().ok().and_then(Option::as_deref);
-    let mut text = told::human(check, &report, run.unmet.as_deref(), directory, look::of_result(machines));
+    let mut text = summary::human(check, &report, run.unmet.as_deref(), directory, look::of_result(machines));
     if let Err(error) = &kept {
         let error = output::printable(error);
         text.push_str(&format!("  note      the record of the run could not be written ({error})\n"));

@@ -117,7 +117,7 @@ fn main() -> ExitCode {
     };
     let status = outcome::status(&result);
     match result {
-        Ok(_) | Err(Problem::OutputClosed | Problem::Told) => {}
+        Ok(_) | Err(Problem::OutputClosed | Problem::Reported) => {}
         Err(problem) => {
             if format == Format::Json {
                 // If even that cannot be written, standard error has the rest.

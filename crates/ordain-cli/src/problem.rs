@@ -225,7 +225,7 @@ pub(crate) enum Problem {
     #[diagnostic(transparent)]
     Suite(#[from] Box<ordain_suite::ConfigError>),
     /// There is nothing to resume.
-    #[error("there is no suite to go on with in {}: {reason}", directory.display())]
+    #[error("there is no suite to resume in {}: {reason}", directory.display())]
     #[diagnostic(help("a suite that is stopped or whose budget is spent prints the directory that it writes to"))]
     NoSuite { directory: PathBuf, reason: String },
     /// No test has such a name.
@@ -239,7 +239,9 @@ pub(crate) enum Problem {
     /// The command was built without clusters.
     #[cfg(not(feature = "cluster"))]
     #[error("this command was built without clusters")]
-    #[diagnostic(help("build it with the feature `cluster`, which is on by default: cargo install --path crates/ordain-cli"))]
+    #[diagnostic(help(
+        "build it with the feature `cluster`, which is on by default: cargo install --path crates/ordain-cli"
+    ))]
     NoCluster,
     /// Something is wrong with the cluster.
     #[cfg(feature = "cluster")]
@@ -305,9 +307,9 @@ pub(crate) enum Problem {
         #[source]
         error: io::Error,
     },
-    /// What is wrong was told as the result of the command.
+    /// What is wrong is in the result of the command.
     #[error("this system lacks what Ordain needs")]
-    Told,
+    Reported,
     /// Whoever read standard output went away.
     #[error("standard output was closed")]
     OutputClosed,

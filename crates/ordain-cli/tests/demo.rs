@@ -32,7 +32,11 @@ fn every_program_shows_what_it_stands_for() {
         ("counter", "a count was lost", 1),
         ("publish", "ordain found: data race", 1),
         ("spin", "ordain found: livelock", 1),
-        ("ordered", "\nverified at level ordain types: holds if threads share data only by types of Ordain [all 2 classes of schedules, in 2 executions; ", 0),
+        (
+            "ordered",
+            "\nverified at level ordain types: holds if threads share data only by types of Ordain [all 2 classes of schedules, in 2 executions; ",
+            0,
+        ),
     ];
     let directory = directory();
     for (name, text, status) in shows {
@@ -69,7 +73,10 @@ fn limits_are_kept() {
     let directory = directory();
     let mut command = ordain(directory.path());
     command.args(["demo", "transfer", "--strategy", "optimal", "--max-executions", "1"]);
-    command.assert().code(0).stdout(contains("no finding at level ordain types: nothing was found in 1 execution, ").and(contains(" classes explored")));
+    command.assert().code(0).stdout(
+        contains("no finding at level ordain types: nothing was found in 1 execution, ")
+            .and(contains(" classes explored")),
+    );
 }
 
 #[test]

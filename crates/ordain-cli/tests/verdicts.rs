@@ -214,7 +214,8 @@ fn suites_say_the_same_sentences() {
             continue;
         }
         let options = if name == "sampled" { "strategy = \"random\"\nmax-executions = 7\n" } else { "" };
-        suite += &format!("[[test]]\nname = \"program {name}\"\nprogram = \"./program\"\nargs = {arguments:?}\n{options}\n");
+        suite +=
+            &format!("[[test]]\nname = \"program {name}\"\nprogram = \"./program\"\nargs = {arguments:?}\n{options}\n");
         suite += &format!("[[test]]\nname = \"rust {name}\"\nbinary = {binary:?}\ntest = \"cases::{name}\"\n\n");
         expected.extend([(format!("program {name}"), sentence), (format!("rust {name}"), sentence)]);
     }

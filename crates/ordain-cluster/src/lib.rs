@@ -28,7 +28,7 @@ pub use connect::{Access, Login, Timing};
 pub use error::ClusterError;
 pub use fleet::{Beat, Fleet};
 pub use message::{Finding, Returned};
-pub use slot::{Explorer, Refusal, ExplorerFactory};
+pub use slot::{Explorer, ExplorerFactory, Refusal};
 pub use spec::{FileSpec, Kind, Limits, RunId, RunSpec, Text};
 pub use state::{Outcome, Progress, State, Status};
 pub use store::Cluster;

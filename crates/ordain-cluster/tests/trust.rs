@@ -6,8 +6,8 @@ mod common;
 use common::*;
 use futures_util::TryStreamExt as _;
 use ordain_cluster::{
-    Access, Cluster, ClusterError, Ending, Explorer, Login, Refusal, RunId, RunSpec, Status, Submission, ExplorerFactory,
-    cancel, list,
+    Access, Cluster, ClusterError, Ending, Explorer, ExplorerFactory, Login, Refusal, RunId, RunSpec, Status,
+    Submission, cancel, list,
 };
 use std::path::Path;
 use std::sync::Arc;

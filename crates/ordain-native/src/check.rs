@@ -13,12 +13,14 @@ use crate::process::Launch;
 use crate::program::Program;
 use crate::settings::{self, ProgramSettings};
 use crate::target::{Failure, Native};
-use ordain_check::{Campaign, CheckpointFile, FragmentResult, Observer, Proof, RunOptions, Scope, Settings, Unobserved};
+use ordain_check::checkpoint::{self, FILE};
+use ordain_check::{
+    Campaign, CheckpointFile, FragmentResult, Observer, Proof, RunOptions, Scope, Settings, Unobserved,
+};
 use ordain_explore::frontier::Order;
 use ordain_explore::{Lowest, Plan, Planned, Preemptions, Summary, Target};
 use ordain_model::describe;
 use ordain_model::{Divergence, End, Options, Schedule};
-use ordain_check::checkpoint::{self, FILE};
 use ordain_report::{Branch, Estimate, Note, Sample, Sight, Verdict, Workers, fingerprint};
 use ordain_wire::Mode;
 use std::ops::ControlFlow;

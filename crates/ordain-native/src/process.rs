@@ -3,9 +3,9 @@
 use crate::shared::Shared;
 use crate::view::View;
 use ordain_check::Limit;
+use ordain_check::count_child;
 use ordain_wire::{IMAGE_FD, LOADER_ENVIRONMENT, Mode, SHARED_FD, Status, Turn};
 use rustix::fs::{MemfdFlags, memfd_create};
-use ordain_check::count_child;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use rustix::thread::futex;
 use std::ffi::OsString;

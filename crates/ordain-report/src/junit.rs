@@ -91,7 +91,9 @@ impl Suite {
             };
             cases.push(Case { name: name.clone(), seconds, status, outputs: Default::default() });
         }
-        let out = std::iter::once(&run.meaning).chain(run.notes.iter().map(|note| &note.text)).filter(|line| !line.is_empty());
+        let out = std::iter::once(&run.meaning)
+            .chain(run.notes.iter().map(|note| &note.text))
+            .filter(|line| !line.is_empty());
         let out = out.map(|line| format!("{line}\n")).collect();
         Self { name, timestamp: when::utc(run.began), seconds, properties: properties(run), cases, out }
     }

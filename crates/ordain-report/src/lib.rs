@@ -42,7 +42,7 @@ mod shell;
 mod source;
 pub mod store;
 mod story;
-mod tell;
+mod storyteller;
 pub mod terminal;
 mod timeouts;
 #[cfg(feature = "export")]
@@ -64,7 +64,7 @@ pub use source::{Sources, is_own};
 pub use story::{
     Excerpt, Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting,
 };
-pub use tell::{Facts, tell};
+pub use storyteller::{Facts, tell};
 pub use timeouts::Timeouts;
 #[cfg(feature = "export")]
 pub use unchecked::Unchecked;

@@ -22,11 +22,11 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(crate) struct Library<'a> {
     pub(crate) found: &'a Found,
     pub(crate) environment: Vec<(String, String)>,
-    /// What it is made of, if that can be told: then what is left of its searches is kept.
+    /// What it is made of, if that can be told: then its searches have checkpoints.
     pub(crate) fingerprint: Option<u128>,
-    /// Whether it goes on with what was kept.
+    /// Whether its searches are resumed.
     pub(crate) resume: bool,
-    /// Where schedules of its findings are written, and what is left of its searches.
+    /// Where schedules of its findings and checkpoints are written.
     pub(crate) directory: &'a Path,
     /// How long it may be silent.
     pub(crate) patience: Duration,

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Checks the program while it is its turn, from what was kept on if it is to be resumed. Schedules of findings are written to the
-/// directory, and what is left of the search is kept there.
+/// Checks the program while it is its turn, from its checkpoint if it is to be resumed. Schedules of findings and checkpoints are written to the
+/// directory.
 pub(crate) fn run(config: &TestConfig, base: &Path, directory: &Path, resume: bool, gate: &mut Gate) -> End {
     let mut check = match prepare(config, base, directory) {
         Ok(check) => check,

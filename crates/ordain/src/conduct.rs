@@ -32,16 +32,16 @@ pub(crate) fn is_conducted() -> bool {
 /// Checks of this process so far: a test may make several, one after the other.
 static CHECKS: AtomicU32 = AtomicU32::new(0);
 
-/// Where and how what is left of a check is kept, for a suite that is resumed.
+/// The checkpoint of a check, for a suite that is resumed.
 pub(crate) struct SuiteCheckpoint {
     pub(crate) directory: PathBuf,
     pub(crate) place: CheckpointFile,
-    /// Whether to go on with what is kept there.
+    /// Whether to resume from it.
     pub(crate) resume: bool,
 }
 
 impl SuiteCheckpoint {
-    /// For a check that is about to begin; `None` if nobody wants it kept.
+    /// For a check that is about to begin; `None` if nobody wants one.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let (directory, test) = (std::env::var_os(DIRECTORY)?, std::env::var(TEST).ok()?);
         let number = CHECKS.fetch_add(1, Relaxed) + 1;
@@ -51,7 +51,7 @@ impl SuiteCheckpoint {
         Some(Self { directory: directory.into(), place, resume: std::env::var_os(RESUME).is_some() })
     }
 
-    /// For a check of which nothing is kept.
+    /// For a check without checkpoints.
     pub(crate) fn nowhere() -> CheckpointFile {
         CheckpointFile { file: String::new(), identity: Vec::new() }
     }

@@ -56,9 +56,9 @@ pub mod time;
 #[doc(hidden)]
 pub use check::target;
 pub use check::{Check, ParallelCheck, Strategy, check};
+pub use finding::{Finding, FindingKind};
 #[doc(hidden)]
 pub use finding::{LEVEL, SCOPE};
-pub use finding::{Finding, FindingKind};
 /// Makes a function a test that checks it: every inequivalent schedule of its body is explored.
 ///
 /// Short for a `#[test]` that calls [`check`], with the options of [`Check`] in parentheses. The check has the name of the

@@ -68,7 +68,12 @@ fn keep_going_counts_what_misbehaves_and_keeps_one_of_each() {
     assert_eq!((report.executions, report.failing, report.findings.len()), (6, 4, 2));
     assert_eq!(report.verdict, Verdict::Finding);
     assert!(report.findings[0].message().ends_with("one") && report.findings[1].message().ends_with("large"));
-    assert!(report.to_string().starts_with("finding: 2 different ones: panic (in 6 executions) [6 executions; 4 misbehaved; "), "{report}");
+    assert!(
+        report
+            .to_string()
+            .starts_with("finding: 2 different ones: panic (in 6 executions) [6 executions; 4 misbehaved; "),
+        "{report}"
+    );
 }
 
 #[test]
@@ -356,7 +361,10 @@ fn dfs_and_the_others_word_their_verdicts() {
     let dfs = quiet().strategy(Strategy::Dfs).run(program).to_string();
     assert!(dfs.starts_with(VERIFIED) && dfs.contains("[every class of schedules, in 2 executions; "), "{dfs}");
     let optimal = quiet().run(program).to_string();
-    assert!(optimal.starts_with(VERIFIED) && optimal.contains("[all 2 classes of schedules, in 2 executions; "), "{optimal}");
+    assert!(
+        optimal.starts_with(VERIFIED) && optimal.contains("[all 2 classes of schedules, in 2 executions; "),
+        "{optimal}"
+    );
     let one = quiet().run(|| ()).to_string();
     assert!(one.starts_with(VERIFIED) && one.contains("[the only class of schedules, in 1 execution; "), "{one}");
 }

@@ -133,7 +133,10 @@ fn a_check_that_passes_says_its_verdict_and_a_summary() {
     let lines: Vec<&str> = told.lines().filter_map(|line| line.split_once("ordain: ").map(|line| line.1)).collect();
     assert_eq!(lines.len(), 3, "{told}");
     assert!(lines[0].starts_with("first: verified at level ") && lines[0].ends_with(']'), "{told}");
-    assert!(lines[1].starts_with("second: no finding at level ordain types: nothing was found in 1 execution; "), "{told}");
+    assert!(
+        lines[1].starts_with("second: no finding at level ordain types: nothing was found in 1 execution; "),
+        "{told}"
+    );
     assert!(lines[2].ends_with(" (3 checks passed so far: 2 verified, 1 without a finding only)"), "{told}");
 }
 

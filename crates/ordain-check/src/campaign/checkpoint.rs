@@ -3,12 +3,12 @@
 //! It is written whole or not at all, beside the findings, at intervals and at the end. What it says is checked before it is believed.
 
 use super::{Attempt, Campaign};
+use crate::checkpoint::{self, Identity};
 use crate::explorer::{Explorer, Observation};
 use crate::{Problem, Resume, Settings};
 use ordain_explore::classes::Classes;
 use ordain_explore::frontier::Controller;
 use ordain_report::Kind;
-use crate::checkpoint::{self, Identity};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -278,7 +278,10 @@ impl WorkerReport {
 
 impl<E: Explorer> Campaign<'_, E> {
     /// Explores with several workers. `None` if the program destroys its processes: then it must be led step by step.
-    pub(super) fn search_divided(&mut self, checkpoint: Option<Checkpoint<E::Finding>>) -> Attempt<Option<Explored>, E> {
+    pub(super) fn search_divided(
+        &mut self,
+        checkpoint: Option<Checkpoint<E::Finding>>,
+    ) -> Attempt<Option<Explored>, E> {
         let Some(rule) = self.kind.rule() else { return Ok(None) };
         let least = self.options.slice.as_micros() as u64;
         let mut controller = Controller::new(rule, Pace { least, most: Pace::LOCAL.most.max(least) });

@@ -2,11 +2,11 @@
 
 use super::checkpoint::Checkpoint;
 use super::{Attempt, Campaign, Explored};
+use crate::checkpoint::CheckpointTimer;
 use crate::explorer::Explorer;
 use crate::turn::{Allowance, Part, Wanted};
 use ordain_explore::Summary;
 use ordain_explore::frontier::{self, Controller, Order, Rule};
-use crate::checkpoint::CheckpointTimer;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,8 +26,12 @@ impl<E: Explorer> Campaign<'_, E> {
         let Some(rule) = self.kind.rule().filter(|_| self.can_checkpoint()) else {
             return self.search(Summary::default(), None);
         };
-        let mut checkpointing =
-            Checkpointing { rule, before: Duration::ZERO, timer: CheckpointTimer::default(), total: Summary::default() };
+        let mut checkpointing = Checkpointing {
+            rule,
+            before: Duration::ZERO,
+            timer: CheckpointTimer::default(),
+            total: Summary::default(),
+        };
         if let Some(Checkpoint { mut controller, elapsed, .. }) = checkpoint {
             controller.take_over();
             (checkpointing.before, checkpointing.total) = (elapsed, controller.total());
@@ -51,12 +55,18 @@ impl<E: Explorer> Campaign<'_, E> {
     }
 
     /// Writes what is left after some executions; `false` if that is not possible.
-    pub(super) fn checkpoint_rest(&mut self, checkpointing: &mut Checkpointing, explored: frontier::Explored, total: &Summary) -> bool {
+    pub(super) fn checkpoint_rest(
+        &mut self,
+        checkpointing: &mut Checkpointing,
+        explored: frontier::Explored,
+        total: &Summary,
+    ) -> bool {
         if total.steps == checkpointing.total.steps {
             return true;
         }
         let begin = Instant::now();
-        let Some(mut controller) = Controller::undivided(checkpointing.rule, explored, self.worker.explorer.names(), *total)
+        let Some(mut controller) =
+            Controller::undivided(checkpointing.rule, explored, self.worker.explorer.names(), *total)
         else {
             self.note_once("the checkpoint could not be written: what is left of the search is not consistent");
             return false;

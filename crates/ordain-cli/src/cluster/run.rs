@@ -160,7 +160,9 @@ fn tell(
     findings: &[Finding],
 ) -> Result<Outcome, Problem> {
     if outcome.progress.summary.executions == 0 && findings.is_empty() {
-        return Err(Problem::Native { problem: ordain_native::Problem::NothingRan { stopped: false, timed_out: true } });
+        return Err(Problem::Native {
+            problem: ordain_native::Problem::NothingRan { stopped: false, timed_out: true },
+        });
     }
     let directory = watch.directory.clone().unwrap_or_else(|| default_directory(&about.path));
     let mut returned = Vec::new();
@@ -340,7 +342,8 @@ mod tests {
     #[test]
     fn clusters_say_the_sentences_of_other_checks() {
         let summary = Summary { executions: 6, threads: 2, visible: 4, ..Summary::default() };
-        let verified = |scope: ordain_check::Scope| format!("verified at level {}: holds if {}", scope.level, scope.assumption);
+        let verified =
+            |scope: ordain_check::Scope| format!("verified at level {}: holds if {}", scope.level, scope.assumption);
         let left = "no finding at level sync: nothing was found in 6 executions; what is left was not explored";
         let blind = "no finding at level sync: there was almost nothing to explore: all that is visible is covered by 6 executions";
         for (test, findings, exhausted, visible, sentence) in [

@@ -1,8 +1,8 @@
 //! `ordain worker`: explores for runs on a cluster until it is told to leave.
 
-use crate::Outcome;
 use super::explorer::Factory;
 use super::{Connection, block_on, stop_on_signals};
+use crate::Outcome;
 use crate::options;
 use crate::output;
 use crate::problem::Problem;

@@ -9,8 +9,8 @@ pub use proxy::Proxy;
 pub use server::Server;
 
 use ordain_cluster::{
-    Access, Cluster, Ending, Explorer, FileSpec, Finding, Kind, Progress, Refusal, Returned, RunId, RunSpec,
-    Submission, Timing, WorkerOptions, ExplorerFactory, attach, submit, work,
+    Access, Cluster, Ending, Explorer, ExplorerFactory, FileSpec, Finding, Kind, Progress, Refusal, Returned, RunId,
+    RunSpec, Submission, Timing, WorkerOptions, attach, submit, work,
 };
 use ordain_explore::frontier::{Divisible, Done, Order, Rule, Signals, explore_fragment};
 use ordain_explore::strategy::{Optimal, Source};
@@ -217,7 +217,11 @@ pub fn worker(url: &str, name: &str, pause: Duration) -> Part<()> {
     worker_with(url, name, move || Box::new(Closures { most: 8, pause }))
 }
 
-pub fn worker_with(url: &str, name: &str, make: impl Fn() -> Box<dyn ExplorerFactory> + Send + Sync + 'static) -> Part<()> {
+pub fn worker_with(
+    url: &str,
+    name: &str,
+    make: impl Fn() -> Box<dyn ExplorerFactory> + Send + Sync + 'static,
+) -> Part<()> {
     let (url, name) = (url.to_owned(), name.to_owned());
     Part::start(move |stop| async move {
         let cluster = connect(&url).await;

@@ -1,8 +1,8 @@
 //! Runs and stories that the tests of reports show.
 
 use ordain_report::{
-    Branch, Estimate, Frame, Hold, Kind, Object, Place, Race, RaceAccess, Run, Sample, Shrunk, Size, Step, Story,
-    Note, Switch, Thread, Verdict, Waiter, Waiting, Workers,
+    Branch, Estimate, Frame, Hold, Kind, Note, Object, Place, Race, RaceAccess, Run, Sample, Shrunk, Size, Step, Story,
+    Switch, Thread, Verdict, Waiter, Waiting, Workers,
 };
 
 /// What someone who wants to break a report would call a thread.

@@ -1,9 +1,9 @@
 //! Explores a Rust test: its binary runs in a process of its own, whose check connects to us and explores fragments.
 
 use crate::cluster::Record;
+use ordain_check::protocol::{self, Message, Request, SOCKET, VERSION, receive, send};
 use ordain_cluster::{Explorer, Finding, Refusal, Returned, RunSpec};
 use ordain_explore::frontier::{Order, Rule, Signals};
-use ordain_check::protocol::{self, Message, Request, SOCKET, VERSION, receive, send};
 use std::ffi::OsString;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::os::unix::ffi::OsStringExt as _;

@@ -4,8 +4,8 @@ use crate::{look, output, replay_line};
 use ordain_check::verdict;
 use ordain_explore::strategy::{Bound, Kind as Strategy};
 use ordain_native::{Check, Finding, Report, Verdict};
-use ordain_report::{Note, Timeouts};
 use ordain_report::terminal::{self, Look, Next};
+use ordain_report::{Note, Timeouts};
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -22,7 +22,7 @@ pub(super) fn human(suite: &Suite, result: &SuiteResult) -> String {
         }
         None if result.is_unfinished() => {
             let why = why_unfinished(result);
-            let _ = writeln!(text, "\n{why}. To go on with the tests that are not done:");
+            let _ = writeln!(text, "\n{why}. To resume the tests that are not done:");
             let _ = writeln!(text, "  {} suite --resume {}", replay_line::own_name(), replay_line::path(&directory));
         }
         None => {}
