@@ -10,14 +10,15 @@ mod outcome;
 mod sampled;
 mod whole;
 
-pub use checkpoint::{CheckpointFile, kept_executions};
+pub use checkpoint::{CheckpointFile, checkpointed_executions};
 pub use outcome::Outcome;
 
+use crate::checkpoint::begun_again;
 use crate::explorer::{Explorer, Observation};
 use crate::limit::Limit;
 use crate::observe::{Observer, Progress};
 use crate::pool::Utilisation;
-use crate::resources::processor_time;
+use crate::resources::{WorkerTime, processor_time};
 use crate::trace_file::TraceFile;
 use crate::turn::{Allowance, Job, Part, Turn, Wanted};
 use crate::worker::Worker;
@@ -30,10 +31,9 @@ use ordain_explore::frontier::Division;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Summary, prefix_of};
 use ordain_model::End;
-use ordain_report::checkpoint::begun_again;
-use ordain_report::{Estimate, Sample, Samples, store};
+use ordain_report::{Estimate, Note, Sample, Samples, store};
 use std::time::{Duration, Instant};
-use whole::Keeping;
+use whole::Checkpointing;
 
 /// Executions that may teach something, at most, before two are compared.
 const MOST_LESSONS: usize = 8;
@@ -78,13 +78,15 @@ pub struct Campaign<'a, E: Explorer> {
     shrinking: Duration,
     /// What was done when that was last told.
     told: Summary,
-    notes: Vec<String>,
+    notes: Vec<Note>,
     visible: usize,
     spin_held: bool,
     took_turns: bool,
     timed_out: bool,
     exploring: Duration,
+    /// Processor time of this thread when it began, and what worker threads have used.
     cpu: Duration,
+    workers_cpu: WorkerTime,
     progress: Samples,
     interrupted: bool,
     traced: bool,
@@ -171,6 +173,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
             timed_out: false,
             exploring: Duration::ZERO,
             cpu: processor_time(),
+            workers_cpu: WorkerTime::default(),
             progress: Samples::default(),
             interrupted: false,
             traced: options.exploration_trace.is_some(),
@@ -212,7 +215,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
             }
         };
         if let Err(error) = self.worker.end_trace() {
-            self.notes.push(format!("the exploration trace is not complete: {error}"));
+            self.notes.push(format!("the exploration trace is not complete: {error}").into());
         }
         self.conclude(summary, coverage, departed)
     }
@@ -336,12 +339,12 @@ impl<'a, E: Explorer> Campaign<'a, E> {
     /// Explores; gives what was done, what that covers, and where the program departed from a plan, if it did.
     fn explore(&mut self, resume: bool) -> Attempt<Explored, E> {
         let begin = Instant::now();
-        let kept = match self.options.resume {
+        let checkpoint = match self.options.resume {
             _ if !resume => None,
             Resume::IfPossible => match self.resume() {
-                Ok(kept) => Some(kept),
+                Ok(checkpoint) => Some(checkpoint),
                 Err(Problem::Resume { reason, .. }) => {
-                    if self.is_kept() || self.worker.explorer.indivisible().is_some() {
+                    if self.has_checkpoint() || self.worker.explorer.indivisible().is_some() {
                         self.note_once(begun_again(&reason));
                     }
                     None
@@ -350,16 +353,16 @@ impl<'a, E: Explorer> Campaign<'a, E> {
             },
             _ => Some(self.resume()?),
         };
-        let before = kept.as_ref().map_or(Duration::ZERO, |kept| kept.elapsed);
-        let finished = kept.as_ref().filter(|kept| kept.controller.is_finished()).map(|kept| kept.controller.total());
-        let divided = self.workers_now() > 1 || kept.as_ref().is_some_and(|kept| !kept.controller.is_whole());
+        let before = checkpoint.as_ref().map_or(Duration::ZERO, |checkpoint| checkpoint.elapsed);
+        let finished = checkpoint.as_ref().filter(|c| c.controller.is_finished()).map(|c| c.controller.total());
+        let divided = self.workers_now() > 1 || checkpoint.as_ref().is_some_and(|c| !c.controller.is_whole());
         let (summary, coverage, departed) = match finished {
             Some(total) => {
                 self.observer.resumed(total.executions);
                 (total, Some(Coverage::Everything), None)
             }
             None if self.waits_for_memory().is_some() => (Summary::default(), None, self.waits_for_memory()),
-            None if self.is_divisible() && divided => match self.search_divided(kept)? {
+            None if self.is_divisible() && divided => match self.search_divided(checkpoint)? {
                 Some(explored) => explored,
                 None => self.search_led()?,
             },
@@ -367,7 +370,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
                 Some(explored) => explored,
                 None => self.search_led()?,
             },
-            None => self.search_whole(kept)?,
+            None => self.search_whole(checkpoint)?,
         };
         let departed = match departed {
             Some(departed) => departed,
@@ -379,7 +382,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
                 match checked {
                     CrossCheck::Held => return Ok((summary, coverage, None)),
                     CrossCheck::Unfinished => {
-                        self.keep_finished(&summary, before);
+                        self.checkpoint_finished(&summary, before);
                         return Ok((summary, None, None));
                     }
                     CrossCheck::Retracted(why) => why,
@@ -448,18 +451,18 @@ impl<'a, E: Explorer> Campaign<'a, E> {
     }
 
     /// Explores as one worker, with turns of a search as a whole.
-    fn search(&mut self, before: Summary, mut keeping: Option<&mut Keeping>) -> Attempt<Explored, E> {
+    fn search(&mut self, before: Summary, mut checkpointing: Option<&mut Checkpointing>) -> Attempt<Explored, E> {
         let job = self.job();
         let most = self.most(&before);
-        let kept = |keeping: &Option<&mut Keeping>| keeping.as_ref().map_or(before, |keeping| keeping.total);
-        let mut total = kept(&keeping);
+        let saved = |checkpointing: &Option<&mut Checkpointing>| checkpointing.as_ref().map_or(before, |c| c.total);
+        let mut total = saved(&checkpointing);
         let mut attempts = 0;
         loop {
             let (time, executions) = self.observer.allowance(total.executions);
             // Whoever gives so little wants to know what it was good for.
             let forecast = self.wants_forecast(if executions < u64::MAX { Duration::ZERO } else { time });
             let executions = executions.min(most.saturating_sub(total.executions + self.discarded));
-            let keep = keeping.as_ref().is_some_and(|keeping| keeping.rhythm.is_due());
+            let keep = checkpointing.as_ref().is_some_and(|checkpointing| checkpointing.timer.is_due());
             let time = self.limit.left().min(TURN).min(time);
             let allowance = Allowance { before: total.executions, executions, time, forecast, keep };
             let lessons = self.worker.explorer.lessons().len();
@@ -468,19 +471,19 @@ impl<'a, E: Explorer> Campaign<'a, E> {
             let turn = self.worker.explore(&job, Part::Whole, &allowance, None, &self.limit)?;
             let Some(mut turn) = turn else {
                 if self.worker.explorer.is_over() {
-                    // What it had explored since it was last heard is lost, and what was kept is still right.
+                    // What it had explored since it was last heard is lost, and the checkpoint is still right.
                     self.note_end();
                     self.tell_progress(&total);
-                    self.resumable = keeping.is_some_and(|keeping| keeping.total.executions > 0);
+                    self.resumable = checkpointing.is_some_and(|checkpointing| checkpointing.total.executions > 0);
                     return Ok((total, None, None));
                 }
-                // What was explored since it was kept is lost with the process; findings are kept.
-                total = kept(&keeping);
+                // What was explored since the checkpoint is lost with the process; findings are not.
+                total = saved(&checkpointing);
                 attempts += 1;
                 if attempts > ATTEMPTS {
                     self.worker.begin_with(None);
                     self.worker.lead();
-                    (total, keeping) = (before, None);
+                    (total, checkpointing) = (before, None);
                 }
                 continue;
             };
@@ -503,8 +506,10 @@ impl<'a, E: Explorer> Campaign<'a, E> {
                 self.take_estimate(turn.estimate, begin.elapsed().saturating_sub(allowance.time));
             }
             // What is worth telling must be confirmed before it is taken to be explored.
-            if let (Some(keeping), Some(explored), None) = (&mut keeping, turn.explored.take(), &turn.observation) {
-                self.keep_whole(keeping, explored, &total);
+            if let (Some(checkpointing), Some(explored), None) =
+                (&mut checkpointing, turn.explored.take(), &turn.observation)
+            {
+                self.checkpoint_rest(checkpointing, explored, &total);
             }
             let stopped = self.tell_progress(&total);
             if self.worker.explorer.is_over() {
@@ -531,15 +536,18 @@ impl<'a, E: Explorer> Campaign<'a, E> {
                     kept => kept?,
                 }
                 if !self.settings.keep_going {
-                    if let Some(keeping) = keeping.filter(|_| self.options.keep_result) {
-                        self.keep_the_last(keeping, &total)?;
+                    if let Some(checkpointing) = checkpointing.filter(|_| self.options.checkpoint_result) {
+                        self.checkpoint_end(checkpointing, &total)?;
                     }
                     return Ok((total, None, None));
                 }
             }
             if turn.coverage.is_some() {
-                if self.options.keep_result {
-                    self.keep_finished(&total, keeping.map_or(Duration::ZERO, |keeping| keeping.before));
+                if self.options.checkpoint_result {
+                    self.checkpoint_finished(
+                        &total,
+                        checkpointing.map_or(Duration::ZERO, |checkpointing| checkpointing.before),
+                    );
                 }
                 return Ok((total, turn.coverage, None));
             }
@@ -555,10 +563,10 @@ impl<'a, E: Explorer> Campaign<'a, E> {
                 // The budget was just enough.
                 return Ok((Summary { exhausted: true, ..total }, Some(coverage), None));
             }
-            match keeping {
+            match checkpointing {
                 // What was observed and not confirmed must be come to again.
-                Some(keeping) if self.unconfirmed.is_any() => self.resumable = keeping.total.executions > 0,
-                Some(keeping) => self.keep_the_last(keeping, &total)?,
+                Some(checkpointing) if self.unconfirmed.is_any() => self.resumable = checkpointing.total.executions > 0,
+                Some(checkpointing) => self.checkpoint_end(checkpointing, &total)?,
                 None => {}
             }
             if self.findings.is_empty() && !self.unconfirmed.is_any() && !stopped && self.is_exhaustive() {
@@ -609,7 +617,8 @@ impl<'a, E: Explorer> Campaign<'a, E> {
     }
 
     /// Notes something, once.
-    fn note_once(&mut self, note: String) {
+    fn note_once(&mut self, note: impl Into<Note>) {
+        let note = note.into();
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }

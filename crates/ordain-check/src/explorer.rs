@@ -141,7 +141,7 @@ pub trait Explorer: Target + Sized + 'static {
         Ok(try_out(self))
     }
 
-    /// Why a search cannot be divided, nor be kept, if so.
+    /// Why a search can neither be divided nor have checkpoints, if so.
     fn indivisible(&self) -> Option<&'static str> {
         None
     }

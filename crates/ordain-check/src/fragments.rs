@@ -4,6 +4,7 @@ use crate::campaign::{Campaign, CheckpointFile, confirm::explain_departure};
 use crate::explorer::{Explorer, Observation};
 use crate::limit::Limit;
 use crate::observe::Unobserved;
+use crate::resources::processor_time;
 use crate::turn::{Allowance, Job, Part, Wanted};
 use crate::{Problem, RunOptions, Settings};
 use ordain_explore::estimate::Estimate;
@@ -35,9 +36,11 @@ pub struct FragmentResult<F> {
     pub findings: Vec<(String, F)>,
     /// How many executions there are in all, if that was estimated.
     pub estimate: Option<Estimate>,
+    /// Processor time that it took.
+    pub cpu: Duration,
 }
 
-/// Searches of fragments are kept by whoever divides them.
+/// Whoever divides a search has its checkpoint.
 fn nowhere() -> CheckpointFile {
     CheckpointFile { file: String::new(), identity: Vec::new() }
 }
@@ -60,6 +63,7 @@ impl<E: Explorer> Fragments<E> {
 
     /// Explores a fragment. An error says why this program cannot be explored here.
     pub fn explore(&mut self, order: &Order) -> Result<FragmentResult<E::Finding>, String> {
+        let begin = processor_time();
         let time = Duration::from_micros(order.task.slice);
         let due = self.foreseen.is_none_or(|at| at.elapsed() + time >= FORESEEN);
         let forecast = if due { Wanted::Rough } else { Wanted::No };
@@ -99,7 +103,8 @@ impl<E: Explorer> Fragments<E> {
         if due {
             self.foreseen = Some(Instant::now());
         }
-        Ok(FragmentResult { done, findings, estimate: turn.estimate })
+        let cpu = turn.cpu + processor_time().saturating_sub(begin);
+        Ok(FragmentResult { done, findings, estimate: turn.estimate, cpu })
     }
 
     fn confirm(&mut self, observation: Observation) -> Result<E::Finding, Problem<E::Failure>> {

@@ -7,6 +7,7 @@
 
 pub mod amount;
 pub mod campaign;
+pub mod checkpoint;
 mod explorer;
 mod fragments;
 mod led;
@@ -14,21 +15,24 @@ mod limit;
 mod observe;
 mod pool;
 mod problem;
+pub mod protocol;
 mod resources;
 pub mod settings;
 mod shared_frontier;
 mod trace_file;
 mod turn;
+pub mod verdict;
 mod worker;
 
 pub use amount::Amount;
-pub use campaign::{Campaign, CheckpointFile, Outcome, kept_executions};
+pub use campaign::{Campaign, CheckpointFile, Outcome, checkpointed_executions};
 pub use explorer::{Explorer, Observation, Proof, Recruit, Watched};
 pub use fragments::{FragmentResult, Fragments};
 pub use limit::Limit;
 pub use observe::{Observer, Progress, Unobserved};
 pub use problem::Problem;
-pub use resources::processor_time;
+pub use resources::{count_child, processor_time};
 pub use settings::{Resume, RunOptions, Settings};
 pub use turn::{Allowance, Job, Part, Recognition, Turn, Wanted};
+pub use verdict::{Conclusion, Evidence};
 pub use worker::Worker;

@@ -32,7 +32,7 @@ pub struct Progress {
 pub trait Observer {
     /// The search has gone on.
     fn progress(&mut self, progress: &Progress);
-    /// The search goes on that was kept of an earlier check, which has made so many executions.
+    /// The search of an earlier check is resumed, which has made so many executions.
     fn resumed(&mut self, _executions: u64) {}
     /// How long the search may go on, and how many executions it may make beyond those that are done, before it tells.
     fn allowance(&self, _done: u64) -> (Duration, u64) {

@@ -1,5 +1,6 @@
 //! Why a campaign came to no verdict.
 
+use crate::verdict::no_verdict;
 use ordain_report::terminal::with_article;
 use std::path::PathBuf;
 
@@ -17,10 +18,10 @@ pub enum Problem<F: std::error::Error + 'static> {
         /// How it differs.
         difference: String,
     },
-    /// What is kept of a search cannot be resumed.
+    /// A checkpoint cannot be resumed.
     #[error("the search cannot be resumed from {path}: {reason}")]
     Resume {
-        /// Where it is kept.
+        /// The checkpoint.
         path: PathBuf,
         /// Why not.
         reason: String,
@@ -29,15 +30,15 @@ pub enum Problem<F: std::error::Error + 'static> {
     #[error("cannot write the exploration trace: {0}")]
     Trace(std::io::Error),
     /// No execution came to its end.
-    #[error("there is no verdict: not one execution was complete when {when}")]
+    #[error("{}", no_verdict(*stopped, *timed_out))]
     NothingRan {
-        /// What ended it.
-        when: &'static str,
-        /// Whether somebody did, and not a limit.
+        /// Somebody stopped it.
         stopped: bool,
+        /// The time was over.
+        timed_out: bool,
     },
     /// Executions misbehaved, and there was no time to confirm that.
-    #[error("{} was found, but there was no time to confirm it in a fresh process: {message}{}", with_article(kind), others(*more))]
+    #[error("{} was found, but there was no time to confirm it: {message}{}", with_article(kind), others(*more))]
     NoTimeToConfirm {
         /// What was found first.
         kind: &'static str,

@@ -180,13 +180,13 @@ impl Settings {
     }
 }
 
-/// Whether a search goes on that was kept.
+/// Whether a search is resumed from its checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resume {
     /// It begins anew.
     #[default]
     No,
-    /// It begins anew if none was kept of this program with these options, and says why.
+    /// It begins anew if there is no checkpoint of this program with these options, and says why.
     IfPossible,
     /// It is an error if it cannot.
     Must,
@@ -199,14 +199,14 @@ pub struct RunOptions {
     pub directory: Option<PathBuf>,
     /// Where the trace of an exhaustive search is written; the search is then led from plan to plan.
     pub exploration_trace: Option<PathBuf>,
-    /// How many explore at the same time, if the search can be divided. With none, one does, and nothing is kept.
+    /// How many explore at the same time, if the search can be divided. With none, one does, without checkpoints.
     pub workers: usize,
     /// How long a worker explores at least before it is heard; longer as the search goes on.
     pub slice: Duration,
-    /// Whether to go on with the search that is kept in the directory.
+    /// Whether to resume the search whose checkpoint is in the directory.
     pub resume: Resume,
-    /// Whether a search is kept also when it has ended, with what it found: one of several in a process that is resumed.
-    pub keep_result: bool,
+    /// Whether there is a checkpoint also when the search has ended, with what it found: one of several in a process that is resumed.
+    pub checkpoint_result: bool,
 }
 
 impl Default for RunOptions {
@@ -217,7 +217,7 @@ impl Default for RunOptions {
             workers: 0,
             slice: Duration::from_millis(20),
             resume: Resume::No,
-            keep_result: false,
+            checkpoint_result: false,
         }
     }
 }

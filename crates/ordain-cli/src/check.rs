@@ -4,9 +4,11 @@
 //! for people goes to standard error.
 
 mod place;
-mod told;
+mod summary;
 
-use crate::cluster::{self, Connection, Subject, Watch};
+use crate::cluster::Connection;
+#[cfg(feature = "cluster")]
+use crate::cluster::{self, Subject, Watch};
 use crate::exports::Exports;
 use crate::input::{read_input, read_piped};
 use crate::json;
@@ -17,7 +19,6 @@ use crate::problem::Problem;
 use crate::progress::Live;
 use crate::{expectation, look};
 use ordain_check::{Amount, Resume, RunOptions, Settings};
-use ordain_cluster::RunId;
 use ordain_explore::strategy::Kind as Strategy;
 use ordain_native::{Check, Launch, ProgramSettings, Verdict, binary, record};
 use ordain_report::{Require, Run, Timeouts, store};
@@ -27,7 +28,7 @@ use std::time::Duration;
 
 pub(crate) use place::INPUT;
 use place::Substitute;
-pub(crate) use told::{next, plural, rate, story, story_without_timeline};
+pub(crate) use summary::{next, notes, plural, rate, story, story_without_timeline};
 
 /// More workers would only wait for each other.
 const MOST_WORKERS: usize = 1024;
@@ -37,6 +38,7 @@ const MOST_WORKERS: usize = 1024;
 #[command(after_help = format!(
     "Executions get no variables of the environment but PATH, HOME, LANG, LC_ALL, TMPDIR, TERM and LD_LIBRARY_PATH.\n\n{STATUSES}"
 ))]
+#[cfg_attr(not(feature = "cluster"), allow(dead_code, reason = "some options are of clusters only"))]
 pub(crate) struct Arguments {
     /// The program and its arguments
     #[arg(trailing_var_arg = true, required_unless_present = "attach", value_name = "PROGRAM")]
@@ -71,7 +73,7 @@ pub(crate) struct Arguments {
     /// How long each explores at least before what is left is divided anew
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = options::duration)]
     slice: Duration,
-    /// Go on with the search that was kept in the run directory when it was stopped
+    /// Resume the search from its checkpoint in the run directory
     #[arg(long)]
     resume: bool,
 
@@ -121,6 +123,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
 }
 
 /// Lets the workers of a cluster do it.
+#[cfg(not(feature = "cluster"))]
+fn run_on_cluster(_arguments: &Arguments, _url: &str) -> Result<Outcome, Problem> {
+    Err(Problem::NoCluster)
+}
+
+/// Lets the workers of a cluster do it.
+#[cfg(feature = "cluster")]
 fn run_on_cluster(arguments: &Arguments, url: &str) -> Result<Outcome, Problem> {
     if arguments.exploration_trace.is_some() {
         return Err(Problem::NotOnCluster { option: "--exploration-trace" });
@@ -135,7 +144,7 @@ fn run_on_cluster(arguments: &Arguments, url: &str) -> Result<Outcome, Problem> 
         directory: arguments.run_dir.clone(),
     };
     match &arguments.attach {
-        Some(run) => cluster::check(&watch, &Subject::Attach(RunId::parse(run)?)),
+        Some(run) => cluster::check(&watch, &Subject::Attach(ordain_cluster::RunId::parse(run)?)),
         None => {
             let check = prepare(arguments)?;
             cluster::check(
@@ -164,7 +173,7 @@ fn run_check(arguments: &Arguments, mut check: Check) -> Result<Outcome, Problem
     if let Some(substitute) = substitute {
         let (directory, note) = substitute.settle(!report.findings.is_empty() || report.resumable);
         check.run.directory = directory;
-        report.notes.push(note);
+        report.notes.push(note.into());
     }
     let check = &check;
     let mut run = record::run(check, &report);
@@ -175,7 +184,7 @@ fn run_check(arguments: &Arguments, mut check: Check) -> Result<Outcome, Problem
     }
     let machines = arguments.format == Format::Json || arguments.exports.use_output();
     let directory = kept.as_ref().ok().and_then(Option::as_deref);
-    let mut text = told::human(check, &report, run.unmet.as_deref(), directory, look::of_result(machines));
+    let mut text = summary::human(check, &report, run.unmet.as_deref(), directory, look::of_result(machines));
     if let Err(error) = &kept {
         let error = output::printable(error);
         text.push_str(&format!("  note      the record of the run could not be written ({error})\n"));
@@ -254,7 +263,7 @@ fn prepare(arguments: &Arguments) -> Result<Check, Problem> {
             },
             slice: arguments.slice,
             resume: if arguments.resume { Resume::Must } else { Resume::No },
-            keep_result: false,
+            checkpoint_result: false,
         },
     })
 }

@@ -1,8 +1,10 @@
 //! `ordain cluster`: lists and cancels runs on a cluster; and what all commands that connect to one share.
 
 mod connection;
+mod explorer;
 mod run;
 mod spec;
+pub(crate) mod worker;
 
 use crate::Outcome;
 use crate::options::Format;
@@ -13,9 +15,10 @@ use ordain_cluster::{Cluster, ClusterError, Listed, RunId, Status};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-pub(crate) use connection::{Connection, block_on, stop_on_signals};
+pub(crate) use connection::Connection;
+use connection::{block_on, stop_on_signals};
 pub(crate) use run::{Subject, Watch, check};
-pub(crate) use spec::{Record, check_of};
+use spec::{Record, check_of};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
         Format::Json => output::write_json(&object(&checks, mode))?,
     }
     // The table has told what to do.
-    if mode.is_some() { Ok(Outcome::Clean) } else { Err(Problem::Told) }
+    if mode.is_some() { Ok(Outcome::Clean) } else { Err(Problem::Reported) }
 }
 
 /// The fastest mode that can work here.

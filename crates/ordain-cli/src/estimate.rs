@@ -37,7 +37,7 @@ fn percent(text: &str) -> Result<f64, String> {
 
 /// What `--format json` prints.
 #[derive(Serialize)]
-struct Told {
+struct Comparison {
     version: u32,
     executions: u64,
     seconds: f64,
@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
             }
         }
     }
-    let told = Told {
+    let comparison = Comparison {
         version: crate::json::VERSION,
         executions,
         seconds: tree.elapsed(),
@@ -108,8 +108,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
         rows,
     };
     match arguments.format {
-        Format::Json => output::write_json(&told)?,
-        Format::Human => output::write(|out| out.write_all(table(&told, &at).as_bytes()))?,
+        Format::Json => output::write_json(&comparison)?,
+        Format::Human => output::write(|out| out.write_all(table(&comparison, &at).as_bytes()))?,
     }
     Ok(Outcome::Clean)
 }
@@ -138,25 +138,25 @@ fn read(path: &Path, take: &mut dyn FnMut(Event) -> Result<(), Problem>) -> Resu
     Ok(())
 }
 
-fn table(told: &Told, at: &[f64]) -> String {
+fn table(comparison: &Comparison, at: &[f64]) -> String {
     use std::fmt::Write as _;
     let mut text = String::new();
-    let whole = if told.complete { "a whole search" } else { "a search that was not finished" };
+    let whole = if comparison.complete { "a whole search" } else { "a search that was not finished" };
     let _ = writeln!(
         text,
         "The trace of {whole}: {} executions in {:.3} s. Estimates of all {} after a share of them:\n",
-        told.executions, told.seconds, told.measure
+        comparison.executions, comparison.seconds, comparison.measure
     );
     let _ = write!(text, "{:<8} {:<4} {:<12}", "strategy", "", "fit");
     for percent in at {
         let _ = write!(text, " {:>12}", format!("{percent} %"));
     }
     text.push('\n');
-    for row in &told.rows {
+    for row in &comparison.rows {
         let _ = write!(text, "{:<8} {:<4} {:<12}", row.strategy, row.estimator, row.fit);
         for point in &row.estimates {
             let shown = match point.log10 {
-                Some(log10) if log10 < 3.0 && told.measure == "seconds" => format!("{:.3}", 10f64.powf(log10)),
+                Some(log10) if log10 < 3.0 && comparison.measure == "seconds" => format!("{:.3}", 10f64.powf(log10)),
                 Some(log10) => number(log10),
                 None => "-".into(),
             };

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_secs(3);
 
 /// What `--format json` prints. Logarithms are to base 10: there may be more than numbers can hold.
 #[derive(Serialize)]
-struct Told {
+struct Forecast {
     version: u32,
     program: String,
     arguments: Vec<String>,
@@ -54,7 +54,7 @@ pub(crate) fn tell(mut check: Check, quiet: bool, format: Format) -> Result<Outc
     let report = report.map_err(|problem| Problem::Native { problem })?;
     match format {
         Format::Human => output::show(&output::printable_lines(&sentence(&check, &report)))?,
-        Format::Json => output::write_json(&Told {
+        Format::Json => output::write_json(&Forecast {
             version: json::VERSION,
             program: check.launch.program.to_string_lossy().into_owned(),
             arguments: json::lossy(&check.launch.arguments),

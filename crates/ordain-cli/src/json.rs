@@ -3,13 +3,13 @@
 use crate::check;
 use crate::problem::{self, Problem};
 use ordain_model::Level;
-use ordain_native::{LEVEL, Report, record};
-use ordain_report::{Estimate, Sight, Story, Workers};
+use ordain_native::{LEVEL, Report};
+use ordain_report::{Estimate, Note, Sight, Story, Workers};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// The version of all objects here; it changes when a field changes its meaning or goes away.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// The result of `ordain check`.
 #[derive(Serialize)]
@@ -33,7 +33,7 @@ pub(crate) struct Check {
     estimate: Option<serde_json::Number>,
     estimate_log10: Option<Estimate>,
     findings: Vec<Finding>,
-    notes: Vec<String>,
+    notes: Vec<Note>,
     sight: Sight,
     unmet: Option<String>,
     wall_seconds: f64,
@@ -48,7 +48,7 @@ impl Check {
         Self {
             version: VERSION,
             verdict: report.verdict.name(),
-            meaning: record::verdict(report),
+            meaning: report.meaning.clone(),
             level: LEVEL,
             program: check.launch.program.to_string_lossy().into_owned(),
             arguments: lossy(&check.launch.arguments),
@@ -65,7 +65,7 @@ impl Check {
             estimate: report.estimate.and_then(total),
             estimate_log10: report.estimate,
             findings: report.findings.iter().map(Finding::from).collect(),
-            notes: record::notes(report),
+            notes: report.notes.clone(),
             sight: report.sight,
             unmet,
             wall_seconds: report.wall.as_secs_f64(),
@@ -78,12 +78,14 @@ impl Check {
 }
 
 /// A check that was submitted to a cluster, and goes on there.
+#[cfg(feature = "cluster")]
 #[derive(Serialize)]
 pub(crate) struct Submitted<'a> {
     version: u32,
     run: &'a str,
 }
 
+#[cfg(feature = "cluster")]
 impl<'a> Submitted<'a> {
     pub(crate) fn new(run: &'a str) -> Self {
         Self { version: VERSION, run }
@@ -91,6 +93,7 @@ impl<'a> Submitted<'a> {
 }
 
 /// The result of `ordain check --cluster`.
+#[cfg(feature = "cluster")]
 #[derive(Serialize)]
 pub(crate) struct ClusterCheck<'a> {
     version: u32,
@@ -108,7 +111,7 @@ pub(crate) struct ClusterCheck<'a> {
     estimate: Option<serde_json::Number>,
     estimate_log10: Option<Estimate>,
     findings: Vec<Finding>,
-    notes: &'a [String],
+    notes: &'a [Note],
     sight: Sight,
     unmet: Option<&'a str>,
     wall_seconds: f64,
@@ -116,6 +119,7 @@ pub(crate) struct ClusterCheck<'a> {
 }
 
 /// How a search was divided.
+#[cfg(feature = "cluster")]
 #[derive(Serialize)]
 struct Division<'a> {
     run: &'a str,
@@ -133,6 +137,7 @@ struct Division<'a> {
     worker_seconds: f64,
 }
 
+#[cfg(feature = "cluster")]
 impl<'a> ClusterCheck<'a> {
     pub(crate) fn new(
         run: &'a str,

@@ -3,6 +3,10 @@
 //! One file for each command; `outcome` has the exit statuses.
 
 mod check;
+#[cfg(feature = "cluster")]
+mod cluster;
+#[cfg(not(feature = "cluster"))]
+#[path = "cluster/absent.rs"]
 mod cluster;
 mod completions;
 mod demo;
@@ -26,8 +30,6 @@ mod report;
 mod schedule_file;
 mod show;
 mod suite;
-mod worker;
-mod workshop;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use options::Format;
@@ -67,7 +69,7 @@ enum Command {
     /// Shows what estimators make of an exploration trace
     Estimate(estimate::Arguments),
     /// Explores for the runs of a cluster, on any machine
-    Worker(Box<worker::Arguments>),
+    Worker(Box<cluster::worker::Arguments>),
     /// Lists and cancels the runs of a cluster
     Cluster(Box<cluster::Arguments>),
     /// Explains a kind of finding: what it means, why tests miss it, how to fix it
@@ -107,7 +109,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => (report::run(arguments), Format::Human),
         Command::Doctor(arguments) => (doctor::run(arguments), arguments.format),
         Command::Estimate(arguments) => (estimate::run(arguments), arguments.format),
-        Command::Worker(arguments) => (worker::run(arguments), Format::Human),
+        Command::Worker(arguments) => (cluster::worker::run(arguments), Format::Human),
         Command::Cluster(arguments) => (cluster::run(arguments), arguments.format()),
         Command::Explain(arguments) => (explain::run(arguments), Format::Human),
         Command::Completions(arguments) => (completions::run(arguments), Format::Human),
@@ -115,7 +117,7 @@ fn main() -> ExitCode {
     };
     let status = outcome::status(&result);
     match result {
-        Ok(_) | Err(Problem::OutputClosed | Problem::Told) => {}
+        Ok(_) | Err(Problem::OutputClosed | Problem::Reported) => {}
         Err(problem) => {
             if format == Format::Json {
                 // If even that cannot be written, standard error has the rest.

@@ -51,7 +51,7 @@ pub(crate) fn despite(written: Result<(), Problem>, outcome: Result<Outcome, Pro
         Ok(()) | Err(Problem::OutputClosed) => outcome,
         Err(problem) => {
             problem::tell(problem);
-            if matches!(outcome, Ok(Outcome::Finding)) { outcome } else { Err(Problem::Told) }
+            if matches!(outcome, Ok(Outcome::Finding)) { outcome } else { Err(Problem::Reported) }
         }
     }
 }

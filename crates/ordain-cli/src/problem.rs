@@ -225,7 +225,7 @@ pub(crate) enum Problem {
     #[diagnostic(transparent)]
     Suite(#[from] Box<ordain_suite::ConfigError>),
     /// There is nothing to resume.
-    #[error("there is no suite to go on with in {}: {reason}", directory.display())]
+    #[error("there is no suite to resume in {}: {reason}", directory.display())]
     #[diagnostic(help("a suite that is stopped or whose budget is spent prints the directory that it writes to"))]
     NoSuite { directory: PathBuf, reason: String },
     /// No test has such a name.
@@ -236,19 +236,30 @@ pub(crate) enum Problem {
     #[error("{} exists, and is left as it is", path.display())]
     #[diagnostic(help("name another file: ordain suite --init other.toml"))]
     SuiteExists { path: PathBuf },
+    /// The command was built without clusters.
+    #[cfg(not(feature = "cluster"))]
+    #[error("this command was built without clusters")]
+    #[diagnostic(help(
+        "build it with the feature `cluster`, which is on by default: cargo install --path crates/ordain-cli"
+    ))]
+    NoCluster,
     /// Something is wrong with the cluster.
+    #[cfg(feature = "cluster")]
     #[error(transparent)]
     #[diagnostic(transparent)]
     Cluster(#[from] Box<ordain_cluster::ClusterError>),
     /// The search cannot be divided.
+    #[cfg(feature = "cluster")]
     #[error("a {strategy} search cannot be divided among workers")]
     #[diagnostic(help("use --strategy optimal, which is the default, or source; or check without --cluster"))]
     NotDivisible { strategy: String },
     /// The option has no meaning on a cluster.
+    #[cfg(feature = "cluster")]
     #[error("{option} does not go with --cluster")]
     #[diagnostic(help("leave one of the two out"))]
     NotOnCluster { option: &'static str },
     /// The program cannot be sent.
+    #[cfg(feature = "cluster")]
     #[error("cannot read {}, which was to be sent to the workers", path.display())]
     #[diagnostic(help("may you read it? Running a program does not need that, sending it does"))]
     Submit {
@@ -257,20 +268,24 @@ pub(crate) enum Problem {
         error: io::Error,
     },
     /// Every worker refuses.
+    #[cfg(feature = "cluster")]
     #[error("every worker of the cluster refuses to run it, so the run was cancelled\n{reasons}")]
     #[diagnostic(help(
         "`ordain doctor` on those machines tells what they lack; start workers on machines that can run it"
     ))]
     AllRefuse { reasons: String },
     /// The run came to no verdict.
+    #[cfg(feature = "cluster")]
     #[error("run {run} cannot go on: {reason}")]
     #[diagnostic(help("submit it again; if it happens again, please report it"))]
     RunFailed { run: String, reason: String },
     /// Somebody cancelled the run.
+    #[cfg(feature = "cluster")]
     #[error("run {run} was cancelled")]
     #[diagnostic(help("by somebody with `ordain cluster cancel`; submit it again if that was a mistake"))]
     RunCancelled { run: String },
     /// The system gives no threads.
+    #[cfg(feature = "cluster")]
     #[error("cannot start threads")]
     #[diagnostic(help("is the limit of processes reached (`ulimit -u`)?"))]
     Threads {
@@ -292,9 +307,9 @@ pub(crate) enum Problem {
         #[source]
         error: io::Error,
     },
-    /// What is wrong was told as the result of the command.
+    /// What is wrong is in the result of the command.
     #[error("this system lacks what Ordain needs")]
-    Told,
+    Reported,
     /// Whoever read standard output went away.
     #[error("standard output was closed")]
     OutputClosed,

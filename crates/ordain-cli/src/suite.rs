@@ -2,7 +2,7 @@
 //!
 //! The result goes to standard output, progress to standard error, and with `--format json` all text for people.
 
-mod told;
+mod summary;
 
 use crate::exports::Exports;
 use crate::options::{self, Format};
@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHAT")]
     require: Option<Require>,
 
-    /// Go on with the suite that was kept in the run directory when it was stopped: what is done stays, searches go on where they were
+    /// Resume the suite in the run directory that was stopped: what is done stays, searches are resumed from their checkpoints
     #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "positional")]
     resume: Option<Option<PathBuf>>,
     /// Write a file to begin with, and run nothing
@@ -85,14 +85,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
     let result = suite.run(&mut live);
     live.end();
     let machines = arguments.format == Format::Json || arguments.exports.use_output();
-    let mut written = output::show_beside(machines, &told::human(&suite, &result));
+    let mut written = output::show_beside(machines, &summary::human(&suite, &result));
     if arguments.format == Format::Json {
         written = output::write_json(&record::Suite::new(&suite, &result));
     }
     let (runs, unchecked) = exported(&result);
     let outcome = match () {
         () if result.has_finding() => Ok(Outcome::Finding),
-        () if result.has_trouble() => Err(Problem::Told),
+        () if result.has_trouble() => Err(Problem::Reported),
         () if result.is_unmet() => Ok(Outcome::Unmet),
         () => Ok(Outcome::Clean),
     };
@@ -199,7 +199,7 @@ fn exported_run(row: &Row, result: &SuiteResult) -> Run {
             ordain: env!("CARGO_PKG_VERSION").to_owned(),
             began: result.began,
             verdict: Verdict::NoFinding,
-            meaning: format!("{}: {}", row.state(), told::why_unfinished(result)),
+            meaning: format!("{}: {}", row.state(), summary::why_unfinished(result)),
             notes: Vec::new(),
             level: match row.kind {
                 TestKind::Program => Level::Sync,

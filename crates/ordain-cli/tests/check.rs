@@ -242,7 +242,7 @@ fn almost_nothing_visible_is_told_loudly() {
     assert!(text.starts_with("no finding at level sync"), "{text}");
     let junit = fs::read_to_string(directory.path().join("junit.xml")).expect("it is written");
     assert!(junit.contains("failures=\"1\"") && junit.contains("type=\"requirement\""), "{junit}");
-    assert!(text.contains("\n\nWARNING: ALMOST NOTHING WAS VISIBLE: 2 threads"), "{text}");
+    assert!(text.contains("\n\nWARNING: almost nothing was visible: 2 threads"), "{text}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Who is let in: tokens, passwords, credentials files and certificates, right and wrong ones.
+#![cfg(feature = "cluster")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

@@ -1,4 +1,5 @@
 //! One check on a cluster of four workers while everything dies around it: the same classes, none lost, none counted twice.
+#![cfg(feature = "cluster")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

@@ -32,7 +32,11 @@ fn every_program_shows_what_it_stands_for() {
         ("counter", "a count was lost", 1),
         ("publish", "ordain found: data race", 1),
         ("spin", "ordain found: livelock", 1),
-        ("ordered", "\nverified: all 2 classes of schedules explored ", 0),
+        (
+            "ordered",
+            "\nverified at level ordain types: holds if threads share data only by types of Ordain [all 2 classes of schedules, in 2 executions; ",
+            0,
+        ),
     ];
     let directory = directory();
     for (name, text, status) in shows {
@@ -69,7 +73,10 @@ fn limits_are_kept() {
     let directory = directory();
     let mut command = ordain(directory.path());
     command.args(["demo", "transfer", "--strategy", "optimal", "--max-executions", "1"]);
-    command.assert().code(0).stdout(contains("no finding in 1 execution; about ").and(contains(" classes explored")));
+    command.assert().code(0).stdout(
+        contains("no finding at level ordain types: nothing was found in 1 execution, ")
+            .and(contains(" classes explored")),
+    );
 }
 
 #[test]
@@ -77,7 +84,7 @@ fn all_executions_that_misbehave_are_counted() {
     let directory = directory();
     let mut command = ordain(directory.path());
     command.args(["demo", "counter", "--keep-going"]);
-    command.assert().code(1).stdout(contains("finding: 2 of 4 executions misbehaved"));
+    command.assert().code(1).stdout(contains("in 4 executions) [4 executions; 2 misbehaved; "));
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn the_json_object_has_the_same() {
     let output =
         ordain(directory.path()).args(["doctor", "--format", "json"]).output().expect("the command can be run");
     let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("standard output is one JSON value");
-    assert_eq!(object["version"], 1);
+    assert_eq!(object["version"], 2);
     assert_eq!(output.status.code(), Some(if object["mode"].is_string() { 0 } else { 2 }));
     let checks = object["checks"].as_array().expect("a list");
     let names: Vec<&str> = checks.iter().filter_map(|check| check["name"].as_str()).collect();

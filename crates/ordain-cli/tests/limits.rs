@@ -84,7 +84,8 @@ fn findings(directory: &Path, output: &Output, begin: Instant) -> (usize, Vec<St
     for number in 1..=count(&told) {
         assert!(directory.join(format!(".ordain/program/finding-{number}.ordain")).exists(), "{number}");
     }
-    let notes = told["notes"].as_array().expect("notes").iter().map(|n| n.as_str().unwrap_or_default().to_owned());
+    let notes =
+        told["notes"].as_array().expect("notes").iter().map(|n| n["text"].as_str().unwrap_or_default().to_owned());
     (count(&told), notes.collect())
 }
 

@@ -72,7 +72,7 @@ fn the_json_object_counts() {
     found(directory.path(), &[]);
     let object = json(&mut replay(directory.path(), &["--times", "3", "--format", "json"]), 1);
     let count = |name: &str| object[name].as_u64();
-    assert_eq!((count("version"), count("times"), count("shown")), (Some(1), Some(3), Some(3)));
+    assert_eq!((count("version"), count("times"), count("shown")), (Some(2), Some(3), Some(3)));
     assert_eq!((count("ended_well"), count("departed")), (Some(0), Some(0)));
     assert_eq!((&object["program_changed"], &object["departure"]), (&false.into(), &serde_json::Value::Null));
     assert_eq!(object["finding"]["kind"], "deadlock");

@@ -474,7 +474,7 @@ fn a_file_to_begin_with_is_written_and_never_overwritten() {
     assert!(told(at, &["--init"], 2).contains("ordain.toml exists, and is left as it is"));
     assert_eq!(fs::read_to_string(at.join("ordain.toml")).ok().as_deref(), Some("mine"));
     let text = told(at, &["--resume", "nowhere"], 2);
-    assert!(text.contains("there is no suite to go on with in nowhere"), "{text}");
+    assert!(text.contains("there is no suite to resume in nowhere"), "{text}");
     write(at, "other.toml", program("queue", "./queue", ""));
     let text = told(at, &["other.toml", "bank"], 2);
     assert!(text.contains("its tests are queue"), "{text}");

@@ -28,9 +28,11 @@ const TICK: Duration = Duration::from_millis(100);
 const INLINE_FINDINGS: usize = 128 << 10;
 /// More findings are not kept.
 const MOST_FINDINGS: usize = 10_000;
-/// More notes are not kept, nor longer ones.
-const MOST_NOTES: usize = 16;
-const LONGEST_NOTE: usize = 2_000;
+/// No fragment takes longer, in microseconds, whatever its worker says.
+const MOST_MICROS: u64 = 3_600_000_000;
+/// More warnings are not kept, nor longer ones.
+const MOST_WARNINGS: usize = 16;
+const LONGEST_WARNING: usize = 2_000;
 
 /// What the next controller needs.
 #[derive(Serialize, Deserialize)]
@@ -39,7 +41,7 @@ struct Saved {
     /// The tasks that are out.
     tasks: BTreeMap<u64, Task>,
     findings: Vec<(String, Parcel)>,
-    notes: Vec<String>,
+    warnings: Vec<String>,
 }
 
 /// A run under control.
@@ -124,7 +126,7 @@ async fn load(cluster: &Cluster, run: &RunId, state: &State) -> Result<(RunSpec,
     let spec = cluster.patiently(|| cluster.spec(run)).await?;
     let Some(object) = state.snapshot else {
         let controller = Controller::new(spec.rule, Pace::REMOTE);
-        return Ok((spec, Saved { controller, tasks: BTreeMap::new(), findings: Vec::new(), notes: Vec::new() }));
+        return Ok((spec, Saved { controller, tasks: BTreeMap::new(), findings: Vec::new(), warnings: Vec::new() }));
     };
     let what = "the state of the controller";
     let bytes = cluster.patiently(|| cluster.get(run, object, what)).await?;
@@ -235,7 +237,7 @@ impl Control {
             Err(error) if error.is_passing() => return Err(error),
             Err(_) => None,
         };
-        let Some(Returned { done, findings, estimate, notes }) = returned else {
+        let Some(Returned { done, findings, estimate, warnings, cpu }) = returned else {
             self.state.progress.malformed += 1;
             self.forget_lease(lease, true);
             return Ok(());
@@ -246,10 +248,11 @@ impl Control {
                 let progress = &mut self.state.progress;
                 progress.results += 1;
                 progress.redeliveries += result.deliveries.saturating_sub(1).min(1_000);
-                progress.busy_millis += result.busy_micros.min(3_600_000_000) / 1_000;
+                progress.busy_millis += result.busy_micros.min(MOST_MICROS) / 1_000;
+                progress.cpu_micros += u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX).min(MOST_MICROS);
                 let makes_sense = |e: &Estimate| [e.ln, e.low, e.high].iter().all(|number| number.is_finite());
                 progress.estimate = estimate.filter(makes_sense).or(progress.estimate);
-                self.keep_notes(notes);
+                self.keep_warnings(warnings);
                 self.keep_findings(findings).await?;
             }
             Accepted::Restarted => {
@@ -299,12 +302,12 @@ impl Control {
         Ok(())
     }
 
-    /// Keeps notes, each once.
-    fn keep_notes(&mut self, notes: Vec<String>) {
-        for note in notes {
-            let kept = &mut self.saved.notes;
-            if kept.len() < MOST_NOTES && note.len() <= LONGEST_NOTE && !kept.contains(&note) {
-                kept.push(note);
+    /// Keeps warnings, each once.
+    fn keep_warnings(&mut self, warnings: Vec<String>) {
+        for warning in warnings {
+            let kept = &mut self.saved.warnings;
+            if kept.len() < MOST_WARNINGS && warning.len() <= LONGEST_WARNING && !kept.contains(&warning) {
+                kept.push(warning);
             }
         }
     }
@@ -460,8 +463,8 @@ impl Control {
         if exhausted {
             self.state.progress.estimate = None;
         }
-        let (findings, notes) = (std::mem::take(&mut self.saved.findings), std::mem::take(&mut self.saved.notes));
-        let outcome = Outcome { exhausted, progress: self.state.progress.clone(), notes, findings };
+        let (findings, warnings) = (std::mem::take(&mut self.saved.findings), std::mem::take(&mut self.saved.warnings));
+        let outcome = Outcome { exhausted, progress: self.state.progress.clone(), warnings, findings };
         let bytes = encode(&outcome);
         let result = self.cluster.patiently(|| self.cluster.put(&self.run, &bytes)).await?;
         keep.push(result);

@@ -6,7 +6,7 @@
 //! that is a role, which whoever notices its absence takes over from where it was saved last. A controller that was believed dead and
 //! comes back cannot save any more, and what it does not save it does not give away.
 //!
-//! The crate knows no processes and no programs: what explores is a [`Workshop`].
+//! The crate knows no processes and no programs: what explores is an [`ExplorerFactory`].
 
 mod client;
 mod connect;
@@ -28,7 +28,7 @@ pub use connect::{Access, Login, Timing};
 pub use error::ClusterError;
 pub use fleet::{Beat, Fleet};
 pub use message::{Finding, Returned};
-pub use slot::{Explorer, Refusal, Workshop};
+pub use slot::{Explorer, ExplorerFactory, Refusal};
 pub use spec::{FileSpec, Kind, Limits, RunId, RunSpec, Text};
 pub use state::{Outcome, Progress, State, Status};
 pub use store::Cluster;

@@ -6,6 +6,7 @@ use ordain_explore::frontier::{Done, Task};
 use ordain_model::Named;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Bytes, where they are or where they can be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,14 +40,16 @@ pub struct Returned {
     pub findings: Vec<Finding>,
     /// How many executions there are in all, if that was estimated.
     pub estimate: Option<Estimate>,
-    /// What whoever submitted the run should know of it; may be told again.
-    pub notes: Vec<String>,
+    /// What weakens the verdict of the run; may be told again.
+    pub warnings: Vec<String>,
+    /// Processor time that it took.
+    pub cpu: Duration,
 }
 
 impl Returned {
     /// A result with nothing else to say.
     pub fn new(done: Done) -> Self {
-        Self { done, findings: Vec::new(), estimate: None, notes: Vec::new() }
+        Self { done, findings: Vec::new(), estimate: None, warnings: Vec::new(), cpu: Duration::ZERO }
     }
 }
 

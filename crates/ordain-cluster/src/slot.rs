@@ -30,14 +30,14 @@ pub trait Explorer {
 }
 
 /// Makes explorers.
-pub trait Workshop {
+pub trait ExplorerFactory {
     /// Makes ready what a run is about. The files of the specification are in the directory, under their names, and are what they should
     /// be; the program may do there what it likes.
     fn open(&mut self, spec: &RunSpec, directory: &Path) -> Result<Box<dyn Explorer>, Refusal>;
 }
 
-/// Makes a workshop for each thread that explores.
-pub(crate) type MakeWorkshop = Arc<dyn Fn() -> Box<dyn Workshop> + Send + Sync>;
+/// Makes a factory for each thread that explores.
+pub(crate) type MakeFactory = Arc<dyn Fn() -> Box<dyn ExplorerFactory> + Send + Sync>;
 
 /// A run as a worker has it: its files are on the disk, and verified.
 #[derive(Debug)]
@@ -68,10 +68,10 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    pub(crate) fn start(number: usize, make: MakeWorkshop, signals: Arc<Signals>) -> std::io::Result<Self> {
+    pub(crate) fn start(number: usize, make: MakeFactory, signals: Arc<Signals>) -> std::io::Result<Self> {
         let (jobs, asked) = mpsc::channel();
         let body = move || {
-            let mut workshop = make();
+            let mut factory = make();
             let mut open: HashMap<RunId, Open> = HashMap::new();
             while let Ok(job) = asked.recv() {
                 match job {
@@ -79,7 +79,7 @@ impl Slot {
                     Job::Explore { local, order, answer } => {
                         let run = local.run.clone();
                         let result = catch_unwind(AssertUnwindSafe(|| {
-                            explore(&mut *workshop, &mut open, &local, &order, &signals)
+                            explore(&mut *factory, &mut open, &local, &order, &signals)
                         }));
                         let result = result.unwrap_or_else(|panic| {
                             let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -117,7 +117,7 @@ struct Open {
 }
 
 fn explore(
-    workshop: &mut dyn Workshop,
+    factory: &mut dyn ExplorerFactory,
     open: &mut HashMap<RunId, Open>,
     local: &Local,
     order: &Order,
@@ -132,7 +132,7 @@ fn explore(
         });
         let directory = directory
             .map_err(|error| Refusal(format!("there is no directory to run it in: {error} (TMPDIR, disk full?)")))?;
-        let explorer = workshop.open(&local.spec, directory.path())?;
+        let explorer = factory.open(&local.spec, directory.path())?;
         open.insert(local.run.clone(), Open { explorer, _directory: directory });
     }
     match open.get_mut(&local.run) {

@@ -9,7 +9,7 @@ use std::fmt;
 use std::hash::{BuildHasher as _, Hasher as _};
 
 /// The version of everything that is stored and sent.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// Larger files are refused.
 pub(crate) const MOST_FILE: u64 = 512 << 20;
 /// More arguments or variables are refused.

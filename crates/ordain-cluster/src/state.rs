@@ -92,6 +92,8 @@ pub struct Progress {
     pub slots: u64,
     /// Time that workers spent exploring, in milliseconds.
     pub busy_millis: u64,
+    /// Processor time of exploring, in microseconds.
+    pub cpu_micros: u64,
     /// Time that workers could have spent: places and how long there were so many.
     pub offered_millis: u64,
     /// Time since it began during which it was controlled, in milliseconds.
@@ -112,7 +114,14 @@ pub struct Outcome {
     pub exhausted: bool,
     /// How it went.
     pub progress: Progress,
-    /// What workers had to say about it.
-    pub notes: Vec<String>,
+    /// What weakens its verdict, as workers say.
+    pub warnings: Vec<String>,
     pub(crate) findings: Vec<(String, Parcel)>,
+}
+
+impl Outcome {
+    /// The end of a run without findings.
+    pub fn new(exhausted: bool, progress: Progress) -> Self {
+        Self { exhausted, progress, warnings: Vec::new(), findings: Vec::new() }
+    }
 }

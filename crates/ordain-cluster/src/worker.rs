@@ -5,7 +5,7 @@ use crate::error::ClusterError;
 use crate::fleet::{self, Beat, Fleet};
 use crate::message::{ResultMessage, Sent, TaskMessage, decode, encode};
 use crate::pull;
-use crate::slot::{Answer, Job, Local, MakeWorkshop, Refusal, Slot, Workshop};
+use crate::slot::{Answer, ExplorerFactory, Job, Local, MakeFactory, Refusal, Slot};
 use crate::spec::{RunId, VERSION};
 use crate::state::Status;
 use crate::steward::Steward;
@@ -40,12 +40,16 @@ pub struct WorkerOptions {
     pub name: String,
     /// How many fragments it explores at a time.
     pub parallel: usize,
-    make: MakeWorkshop,
+    make: MakeFactory,
 }
 
 impl WorkerOptions {
-    /// A worker with a workshop for each thread that explores.
-    pub fn new(name: &str, parallel: usize, make: impl Fn() -> Box<dyn Workshop> + Send + Sync + 'static) -> Self {
+    /// A worker with a factory for each thread that explores.
+    pub fn new(
+        name: &str,
+        parallel: usize,
+        make: impl Fn() -> Box<dyn ExplorerFactory> + Send + Sync + 'static,
+    ) -> Self {
         Self { name: name.to_owned(), parallel: parallel.max(1), make: Arc::new(make) }
     }
 }

@@ -6,8 +6,8 @@ mod common;
 use common::*;
 use futures_util::TryStreamExt as _;
 use ordain_cluster::{
-    Access, Cluster, ClusterError, Ending, Explorer, Login, Refusal, RunId, RunSpec, Status, Submission, Workshop,
-    cancel, list,
+    Access, Cluster, ClusterError, Ending, Explorer, ExplorerFactory, Login, Refusal, RunId, RunSpec, Status,
+    Submission, cancel, list,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const SLOW: Duration = Duration::from_millis(30);
 /// A machine on which nothing can be run.
 struct Unable;
 
-impl Workshop for Unable {
+impl ExplorerFactory for Unable {
     fn open(&mut self, spec: &RunSpec, _: &Path) -> Result<Box<dyn Explorer>, Refusal> {
         Err(Refusal(format!("`{}` is for another processor", spec.program.name)))
     }
@@ -43,7 +43,7 @@ fn who_cannot_run_it_leaves_it_to_others() {
 /// A machine on which nothing can be run the first two times.
 struct Moody(Arc<AtomicU32>);
 
-impl Workshop for Moody {
+impl ExplorerFactory for Moody {
     fn open(&mut self, spec: &RunSpec, directory: &Path) -> Result<Box<dyn Explorer>, Refusal> {
         match self.0.fetch_add(1, Relaxed) {
             0 | 1 => Err(Refusal("its disk is full".into())),

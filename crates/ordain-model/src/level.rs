@@ -27,7 +27,7 @@ impl Level {
     pub const fn assumption(self) -> &'static str {
         match self {
             Self::Sync => "holds if threads share memory only under the calls that Ordain sees",
-            Self::Types => "holds if threads share memory only by Ordain's types, under sequential consistency",
+            Self::Types => "holds if threads share data only by types of Ordain",
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::backtrace::{Frame, Location, Symbols, program_frames};
 use crate::finding::registers;
-use crate::target::stepping::Stand;
+use crate::target::stepping::StepState;
 use crate::target::{Ended, Native};
 use ordain_explore::{Planned, Target as _};
 use ordain_model::{End, Execution, Site, ThreadId};
@@ -69,7 +69,7 @@ impl Callers<'_> {
         let Some(last) = foreign.last() else { return };
         let mut stand = other.start_steps();
         for number in 0..=*last {
-            if !matches!(stand, Ok(Stand::Asking)) || other.execution().steps.len() != number {
+            if !matches!(stand, Ok(StepState::Asking)) || other.execution().steps.len() != number {
                 return;
             }
             let step = &mut execution.steps[number];

@@ -5,6 +5,7 @@ mod verdict;
 mod watch;
 
 pub use renew::Renewed;
+pub use verdict::blindness;
 
 use crate::binary::Binary;
 use crate::finding::{self, Finding};
@@ -12,13 +13,13 @@ use crate::process::Launch;
 use crate::program::Program;
 use crate::settings::{self, ProgramSettings};
 use crate::target::{Failure, Native};
+use ordain_check::checkpoint::{self, FILE};
 use ordain_check::{Campaign, CheckpointFile, FragmentResult, Observer, Proof, RunOptions, Settings, Unobserved};
 use ordain_explore::frontier::Order;
 use ordain_explore::{Lowest, Plan, Planned, Preemptions, Summary, Target};
 use ordain_model::describe;
 use ordain_model::{Divergence, End, Level, Options, Schedule};
-use ordain_report::checkpoint::{self, FILE};
-use ordain_report::{Branch, Estimate, Sample, Sight, Verdict, Workers, fingerprint};
+use ordain_report::{Branch, Estimate, Note, Sample, Sight, Verdict, Workers, fingerprint};
 use ordain_wire::Mode;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -47,10 +48,10 @@ pub struct Check {
 pub struct Report {
     /// The verdict.
     pub verdict: Verdict,
-    /// What the verdict means, in a sentence.
+    /// The verdict in a sentence.
     pub meaning: String,
     /// What weakens it, or what the user should know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// How much of what threads do was visible.
     pub sight: Sight,
     /// The strategy.

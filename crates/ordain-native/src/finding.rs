@@ -359,7 +359,7 @@ pub(crate) fn describe(native: &mut Native, noticed: &Observation, context: &Con
         && let Some(directory) = &check.run.directory
     {
         let text = schedule.format(&mut |i| steps.get(i).cloned());
-        match store::write(directory, &format!("finding-{}.ordain", context.proof.number), text.as_bytes()) {
+        match store::write(directory, &store::finding_file(context.proof.number), text.as_bytes()) {
             Ok(path) => {
                 story.schedule = Some(path.display().to_string());
                 file = Some(path);

@@ -19,7 +19,7 @@ mod target;
 mod view;
 mod watch;
 
-pub use check::{Check, Fragments, LEVEL, Problem, Renewed, Repeated, Replayed, Report};
+pub use check::{Check, Fragments, LEVEL, Problem, Renewed, Repeated, Replayed, Report, blindness};
 pub use finding::{Finding, command_line, describe_input, unescape};
 pub use ordain_check::{FragmentResult, Observer, Progress, Resume, RunOptions, Settings};
 pub use ordain_report::{Kind, Verdict};

@@ -3,6 +3,7 @@
 use crate::shared::Shared;
 use crate::view::View;
 use ordain_check::Limit;
+use ordain_check::count_child;
 use ordain_wire::{IMAGE_FD, LOADER_ENVIRONMENT, Mode, SHARED_FD, Status, Turn};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -208,6 +209,7 @@ impl Process {
                 // SAFETY: signals to the process group that we started.
                 unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
                 self.waited_for = true;
+                count_child(self.child.id());
                 let status = self.child.wait()?;
                 // It may have given the turn just before.
                 return Ok(if control.turn.load(Acquire) == Turn::LAUNCHER {
@@ -285,6 +287,9 @@ impl Drop for Process {
             unsafe { libc::kill(-id, libc::SIGKILL) };
         }
         let _ = self.child.kill();
+        if !self.waited_for {
+            count_child(id as u32);
+        }
         let _ = self.child.wait();
     }
 }

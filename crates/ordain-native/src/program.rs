@@ -328,9 +328,7 @@ impl Explorer for Program {
     }
 
     fn is_blind(&self, summary: &Summary) -> bool {
-        // A few calls are little for a program in which others would be hidden. Rust's std makes some itself: keys of values, stacks of handlers.
-        let few = if self.check.binary.rust { 4 * summary.threads } else { 0 };
-        summary.threads > 1 && summary.visible <= few
+        crate::blindness(self.check.binary.rust, summary).is_some()
     }
 
     fn is_unverifiable(&self) -> bool {

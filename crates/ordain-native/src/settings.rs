@@ -104,6 +104,7 @@ fn mode_parser() -> impl clap::builder::TypedValueParser<Value = Mode> {
         Mode::Fork => "each execution is a child of a process that stands before main",
         Mode::Exec => "the program is started anew for each execution",
     };
+    use ordain_wire::Numbered as _;
     let names = Mode::ALL.iter().map(|mode| PossibleValue::new(mode.name()).help(help(*mode)));
     PossibleValuesParser::new(names).try_map(|name| Mode::by_name(&name).ok_or("there is no such mode"))
 }

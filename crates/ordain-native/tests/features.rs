@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{check_of, programs};
+use common::{check_of, notes, programs};
 use ordain_explore::strategy::Kind as StrategyKind;
 
 #[test]
@@ -27,7 +27,7 @@ fn every_mechanism_works_under_control() {
             report.verdict.name(),
             report.summary.executions,
             report.mode.name(),
-            report.notes.join("; ")
+            notes(&report)
         );
         // With atomics, whether all was explored cannot be told at this level.
         let right = if program.atomics { report.findings.is_empty() } else { report.verdict.name() == program.expect };

@@ -162,7 +162,7 @@ fn executions_that_make_the_same_files_are_kept_apart() {
         let directory = TempDir::new().expect("a directory");
         let report = check_by_two(&meeting(directory.path(), "", "", at_end));
         assert_eq!(report.verdict, Verdict::Verified, "{at_end}: {:?}", report.notes);
-        let alone = report.notes.iter().any(|note| note.starts_with("one worker explored"));
+        let alone = report.notes.iter().any(|note| note.text.starts_with("one worker explored"));
         assert_eq!(alone, !permitted, "{at_end}: {:?}", report.notes);
         assert_eq!(report.summary.executions, 20, "{at_end}: {:?}", report.notes);
         assert!(!directory.path().join("only").exists() && !directory.path().join("stays").exists());
@@ -181,7 +181,7 @@ fn executions_that_change_the_same_files_have_one_worker() {
         std::fs::write(directory.path().join("there"), "text").expect("a file");
         let report = check_by_two(&meeting(directory.path(), "", change, ""));
         assert!(report.findings.is_empty(), "{change}: {:?}", report.findings);
-        let alone = report.notes.iter().any(|note| note.starts_with("one worker explored"));
+        let alone = report.notes.iter().any(|note| note.text.starts_with("one worker explored"));
         assert!(alone, "{change}: {:?}", report.notes);
         assert_eq!(report.verdict, Verdict::Verified, "{change}: {:?}", report.notes);
     }

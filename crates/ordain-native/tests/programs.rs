@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Program, check_of, programs};
+use common::{Program, check_of, notes, programs};
 use ordain_explore::strategy::Kind as StrategyKind;
 use ordain_native::Verdict;
 
@@ -19,7 +19,7 @@ fn examine(program: &Program) -> Result<String, String> {
         report.verdict.name(),
         report.summary.executions,
         report.mode.name(),
-        report.notes.join("; ")
+        notes(&report)
     );
     if program.atomics && program.expect == "verified" {
         // Nothing may be found; that all was explored cannot be told at this level.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Program, check, check_of, compile, programs};
+use common::{Program, check, check_of, compile, notes, programs};
 use ordain_explore::strategy::Kind as StrategyKind;
 use ordain_native::{Check, Failure, Mode, Observer, Problem, Progress, Report, Verdict};
 use ordain_report::Timeouts;
@@ -19,10 +19,6 @@ fn program(file: &str) -> Program {
 /// A program that is for the tests here only.
 fn unlisted(file: &str) -> Program {
     Program { file: file.into(), ..program("bugs/abba.c") }
-}
-
-fn notes(report: &Report) -> String {
-    report.notes.join("; ")
 }
 
 #[test]

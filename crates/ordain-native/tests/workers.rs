@@ -267,7 +267,7 @@ fn a_search_that_is_stopped_again_and_again_explores_each_class_once() {
         // It is over.
         check.forget_search();
         let problem = check.run().expect_err("nothing is left");
-        let expected = |reason: &str| reason.contains("no unfinished search");
+        let expected = |reason: &str| reason.contains("there is no checkpoint");
         assert!(matches!(&problem, Problem::Resume { reason, .. } if expected(reason)), "{problem}");
     }
 }

@@ -265,7 +265,7 @@ fn take() -> Result<Snapshot, &'static str> {
     let private: Vec<Region> = all.iter().filter(|r| r.writable && !r.shared).copied().collect();
     let private = maps::without(&maps::without_own(&private), heap::supervisor_range());
     if private.iter().map(|r| r.end - r.start).sum::<usize>() > MOST {
-        engine::leave_mode(format_args!(
+        link::leave_mode(format_args!(
             "the program reserves too much memory to put all of it back, as AddressSanitizer does"
         ));
     }

@@ -91,7 +91,9 @@ impl Suite {
             };
             cases.push(Case { name: name.clone(), seconds, status, outputs: Default::default() });
         }
-        let out = std::iter::once(&run.meaning).chain(&run.notes).filter(|line| !line.is_empty());
+        let out = std::iter::once(&run.meaning)
+            .chain(run.notes.iter().map(|note| &note.text))
+            .filter(|line| !line.is_empty());
         let out = out.map(|line| format!("{line}\n")).collect();
         Self { name, timestamp: when::utc(run.began), seconds, properties: properties(run), cases, out }
     }
@@ -157,7 +159,10 @@ fn properties(run: &Run) -> Vec<(&'static str, String)> {
     if let Some(estimate) = run.estimate.filter(|estimate| estimate.log10.is_finite()) {
         all.push(("ordain.estimate.log10", format!("{:.2}", estimate.log10)));
     }
-    all.extend(run.notes.iter().map(|note| ("ordain.note", note.clone())));
+    all.extend(run.notes.iter().map(|note| {
+        let name = if note.is_warning() { "ordain.warning" } else { "ordain.note" };
+        (name, note.text.clone())
+    }));
     all
 }
 

@@ -16,8 +16,6 @@
 //! All but the terminal need the feature `export`, so that tests which use the library build fast.
 
 mod branches;
-pub mod checkpoint;
-pub mod conduct;
 mod excerpt;
 #[cfg(feature = "export")]
 pub mod explain;
@@ -29,6 +27,7 @@ pub mod junit;
 mod kind;
 mod matters;
 pub mod narrate;
+mod note;
 #[cfg(feature = "export")]
 pub mod perfetto;
 #[cfg(feature = "export")]
@@ -43,7 +42,7 @@ mod shell;
 mod source;
 pub mod store;
 mod story;
-mod tell;
+mod storyteller;
 pub mod terminal;
 mod timeouts;
 #[cfg(feature = "export")]
@@ -56,6 +55,7 @@ mod when;
 pub use branches::branch;
 pub use excerpt::keep_sources;
 pub use kind::{Kind, Sight, Verdict};
+pub use note::{Note, Severity};
 pub use ordain_model::{Level, Size};
 pub use require::Require;
 pub use run::{Branch, Estimate, Run, Sample, Samples, Workers, number, percent};
@@ -64,7 +64,7 @@ pub use source::{Sources, is_own};
 pub use story::{
     Excerpt, Frame, Hold, Object, Place, Race, RaceAccess, Shrunk, Step, Story, Switch, Thread, Waiter, Waiting,
 };
-pub use tell::{Facts, tell};
+pub use storyteller::{Facts, tell};
 pub use timeouts::Timeouts;
 #[cfg(feature = "export")]
 pub use unchecked::Unchecked;

@@ -1,6 +1,7 @@
 //! A check as a whole, as plain data: what a report is made of.
 
 use crate::kind::{Sight, Verdict};
+use crate::note::Note;
 use crate::story::Story;
 use crate::terminal::plural;
 use ordain_model::Level;
@@ -23,7 +24,7 @@ pub struct Run {
     /// The verdict in a sentence.
     pub meaning: String,
     /// What weakens the verdict, or what the user should know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Which operations were visible.
     pub level: Level,
     /// How executions were started; none for checks of the library.
@@ -219,7 +220,7 @@ pub struct Branch {
 
 impl Run {
     /// The version of records that this Ordain writes and reads.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 }
 
 /// How a check went: few samples, however long it takes.

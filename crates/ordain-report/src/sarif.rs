@@ -106,7 +106,7 @@ fn invocation(run: &Run) -> Value {
             "executions": run.executions,
             "exhausted": run.exhausted,
             "interrupted": run.interrupted,
-            "notes": run.notes,
+            "notes": run.notes.iter().map(|note| &note.text).collect::<Vec<_>>(),
         },
     });
     if let Some(began) = when::utc(run.began) {

@@ -92,12 +92,23 @@ pub fn write_run(directory: &Path, run: &Run) -> Result<PathBuf, String> {
     write(directory, RUN, &text)
 }
 
+/// The name of the schedule file of a finding; the first has number 1.
+pub fn finding_file(number: usize) -> String {
+    format!("finding-{number}.ordain")
+}
+
 /// Opens a file to be read. What others have put in its place, such as a FIFO, is not waited for.
 pub fn open(path: &Path) -> io::Result<fs::File> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
     }
     fs::File::open(path)
+}
+
+/// What every version of a record says.
+#[derive(serde::Deserialize)]
+struct Version {
+    version: u32,
 }
 
 /// Reads the record of a run from its directory.
@@ -110,9 +121,9 @@ pub fn read_run(directory: &Path) -> Result<Run, String> {
     if text.len() as u64 > MOST_BYTES {
         return Err(tell(&"it is too large for the record of a run"));
     }
-    let run: Run = serde_json::from_slice(&text).map_err(|e| tell(&e))?;
-    match run.version {
-        Run::VERSION => Ok(run),
+    let version: Version = serde_json::from_slice(&text).map_err(|e| tell(&e))?;
+    match version.version {
+        Run::VERSION => serde_json::from_slice(&text).map_err(|e| tell(&e)),
         other => {
             Err(tell(&format!("made by another version of Ordain (record {other}, this one reads {})", Run::VERSION)))
         }

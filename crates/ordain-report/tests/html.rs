@@ -34,7 +34,7 @@ fn hostile_text_is_never_markup() {
     for text in [&mut run.program, &mut run.meaning, &mut run.strategy] {
         *text = HOSTILE.to_owned();
     }
-    run.notes = vec![HOSTILE.to_owned()];
+    run.notes = vec![HOSTILE.into()];
     run.path[0].taken = HOSTILE.to_owned();
     let page = html::render(&run);
     let harmless = html::render(&pages::run(Vec::new()));

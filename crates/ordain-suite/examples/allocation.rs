@@ -27,7 +27,7 @@ const PROGRAMS: [(&str, &[[usize; 2]]); 7] = [
 ];
 
 fn main() -> ExitCode {
-    if std::env::var_os(ordain_report::conduct::SOCKET).is_some() {
+    if std::env::var_os(ordain_check::protocol::SOCKET).is_some() {
         return explore(&std::env::args().nth(1).unwrap_or_default());
     }
     let Ok(own) = std::env::current_exe() else { return ExitCode::from(2) };

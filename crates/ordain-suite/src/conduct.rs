@@ -6,14 +6,14 @@
 use crate::allocate::{Allocator, Policy};
 use crate::cargo::Found;
 use crate::config::{Config, TestConfig};
-use crate::gate::{Gate, Grant, Told};
+use crate::gate::{Gate, Grant, SliceReport};
 use crate::library::Library;
 use crate::program;
 use crate::record;
 use crate::result::{End, Row, SuiteResult, TestKind, Trouble};
 use crate::suite::{Progress, Suite, SuiteObserver};
-use ordain_check::Amount;
-use ordain_report::{Estimate, Require, Verdict, checkpoint, store};
+use ordain_check::{Amount, checkpoint};
+use ordain_report::{Estimate, Require, Verdict, store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ struct Test {
     granted: Option<(Instant, u64)>,
     /// Whether its thread has come to its end.
     ended: bool,
-    /// Whether what was kept of its searches is removed, which is of no use any more when it is done.
+    /// Whether its checkpoints are removed, which are of no use when it is done.
     forgotten: bool,
 }
 
@@ -120,7 +120,7 @@ struct Conductor<'a> {
     observer: &'a mut dyn SuiteObserver,
     allocator: Allocator,
     tests: Vec<Test>,
-    from: Receiver<Told>,
+    from: Receiver<SliceReport>,
     halt: Arc<AtomicBool>,
     started: Instant,
     began: u64,
@@ -138,7 +138,7 @@ impl<'a> Conductor<'a> {
     fn new(
         suite: &'a Suite,
         tests: Vec<Test>,
-        from: Receiver<Told>,
+        from: Receiver<SliceReport>,
         halt: Arc<AtomicBool>,
         interrupted: bool,
         observer: &'a mut dyn SuiteObserver,
@@ -186,7 +186,7 @@ impl<'a> Conductor<'a> {
             }
             // Waits for the end of a slice, and looks now and then whether somebody wants it to stop.
             match self.from.recv_timeout(LOOK) {
-                Ok(told) => self.hear(told),
+                Ok(report) => self.take_report(report),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -271,34 +271,34 @@ impl<'a> Conductor<'a> {
         let _ = test.grant.send(Grant::Slice { time, until });
     }
 
-    fn hear(&mut self, told: Told) {
+    fn take_report(&mut self, report: SliceReport) {
         let elapsed = self.started.elapsed();
         let by_executions = self.suite.counts_executions();
-        let test = &mut self.tests[told.test];
+        let test = &mut self.tests[report.test];
         if let Some((granted, _)) = test.granted.take() {
             test.row.seconds += granted.elapsed().as_secs_f64();
             test.row.slices += 1;
         }
-        test.row.executions = told.executions.max(test.row.executions);
-        test.row.carried = told.carried;
-        test.row.estimate = told.estimate.or(test.row.estimate);
-        test.findings = told.findings.max(test.findings);
-        test.ended = told.end.is_some();
-        if let Some(end) = told.end {
+        test.row.executions = report.executions.max(test.row.executions);
+        test.row.carried = report.carried;
+        test.row.estimate = report.estimate.or(test.row.estimate);
+        test.findings = report.findings.max(test.findings);
+        test.ended = report.end.is_some();
+        if let Some(end) = report.end {
             finish(&mut test.row, end, (test.most, test.keep_going), elapsed);
         }
         let row = &test.row;
         let spent = if by_executions { row.executions as f64 } else { row.seconds * share_of(row) };
         let total = total_ln(spent, row.executions, row.estimate, test.most);
         let (findings, ended) = (test.findings as u64, test.ended);
-        self.allocator.give_back(told.test, spent, total, findings, ended);
+        self.allocator.give_back(report.test, spent, total, findings, ended);
         if ended && !self.is_over() {
             self.write();
         }
-        let progress = self.progress(told.test);
+        let progress = self.progress(report.test);
         self.observer.progress(&progress);
         if ended {
-            self.observer.done(&self.tests[told.test].row);
+            self.observer.done(&self.tests[report.test].row);
         }
     }
 
@@ -324,8 +324,8 @@ impl<'a> Conductor<'a> {
             let _ = test.grant.send(Grant::Stop);
         }
         while self.tests.iter().any(|test| !test.ended) {
-            let Ok(told) = self.from.recv() else { break };
-            self.hear(told);
+            let Ok(report) = self.from.recv() else { break };
+            self.take_report(report);
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
-/// What a test is told.
+/// What the conductor grants to a test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Grant {
     /// Go on for that long, and until that many executions are made in all.
@@ -16,9 +16,9 @@ pub(crate) enum Grant {
     Stop,
 }
 
-/// What a test tells at the end of a slice.
+/// How far a test is at the end of a slice.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct SliceReport {
     pub(crate) test: usize,
     pub(crate) executions: u64,
     /// Those of them that were made in earlier runs of the suite.
@@ -32,7 +32,7 @@ pub(crate) struct Told {
 /// The side of a test.
 pub(crate) struct Gate {
     test: usize,
-    to: Sender<Told>,
+    to: Sender<SliceReport>,
     from: Receiver<Grant>,
     /// The slice: when it began, how long it is, and how many executions there may be in all at its end.
     slice: (Instant, Duration, u64),
@@ -50,7 +50,7 @@ pub(crate) struct Gate {
 impl Gate {
     pub(crate) fn new(
         test: usize,
-        to: Sender<Told>,
+        to: Sender<SliceReport>,
         from: Receiver<Grant>,
         most: Option<u64>,
         halt: Arc<AtomicBool>,
@@ -111,8 +111,8 @@ impl Gate {
     /// Tells how far the test is, and waits for the next turn.
     pub(crate) fn pause(&mut self, executions: u64, findings: usize, estimate: Option<Estimate>) {
         self.active = self.active();
-        let told = Told { test: self.test, executions, carried: self.carried, findings, estimate, end: None };
-        if self.to.send(told).is_err() {
+        let report = SliceReport { test: self.test, executions, carried: self.carried, findings, estimate, end: None };
+        if self.to.send(report).is_err() {
             self.stopped = true;
         } else {
             self.wait();
@@ -124,6 +124,6 @@ impl Gate {
         let (executions, findings) = end.run.as_ref().map_or((0, 0), |run| (run.executions, run.findings.len()));
         let estimate = end.run.as_ref().and_then(|run| run.estimate);
         let carried = self.carried;
-        let _ = self.to.send(Told { test: self.test, executions, carried, findings, estimate, end: Some(end) });
+        let _ = self.to.send(SliceReport { test: self.test, executions, carried, findings, estimate, end: Some(end) });
     }
 }

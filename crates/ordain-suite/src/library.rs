@@ -4,7 +4,7 @@ use crate::cargo::Found;
 use crate::gate::Gate;
 use crate::process::{PAUSE, Process};
 use crate::result::{End, Trouble};
-use ordain_report::conduct::{DIRECTORY, Order, RESUME, SOCKET, TEST, Told, VERSION, receive, send};
+use ordain_check::protocol::{DIRECTORY, Message, RESUME, Request, SOCKET, TEST, VERSION, receive, send};
 use ordain_report::{Run, Sight, Verdict};
 use std::io::{self, BufReader, ErrorKind};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -22,11 +22,11 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(crate) struct Library<'a> {
     pub(crate) found: &'a Found,
     pub(crate) environment: Vec<(String, String)>,
-    /// What it is made of, if that can be told: then what is left of its searches is kept.
+    /// What it is made of, if that can be told: then its searches have checkpoints.
     pub(crate) fingerprint: Option<u128>,
-    /// Whether it goes on with what was kept.
+    /// Whether its searches are resumed.
     pub(crate) resume: bool,
-    /// Where schedules of its findings are written, and what is left of its searches.
+    /// Where schedules of its findings and checkpoints are written.
     pub(crate) directory: &'a Path,
     /// How long it may be silent.
     pub(crate) patience: Duration,
@@ -178,8 +178,8 @@ impl Conducted {
         let from = hear(stream).map_err(|error| self.lost(&error))?;
         let mut asked = Instant::now();
         loop {
-            let told = match from.recv_timeout(PAUSE * 4) {
-                Ok(Ok(told)) => told,
+            let message = match from.recv_timeout(PAUSE * 4) {
+                Ok(Ok(message)) => message,
                 Ok(Err(error)) => return Err(self.lost(&error)),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.gone()),
                 Err(RecvTimeoutError::Timeout) => {
@@ -190,12 +190,12 @@ impl Conducted {
                     continue;
                 }
             };
-            let (executions, findings, estimate) = match told {
-                Told::Hello { version: VERSION, executions, .. } => {
+            let (executions, findings, estimate) = match message {
+                Message::Hello { version: VERSION, executions, .. } => {
                     gate.carry(executions);
                     (executions, 0, None)
                 }
-                Told::Hello { version, .. } => {
+                Message::Hello { version, .. } => {
                     return Err(Trouble::new(
                         format!(
                             "it uses another version of the library ordain (it speaks {version}, we speak {VERSION})"
@@ -203,12 +203,12 @@ impl Conducted {
                         "use the same version of `ordain` in Cargo.toml as that of this command",
                     ));
                 }
-                Told::Slice { executions, findings, estimate } => (executions, findings, estimate),
-                Told::Done(run) if run.version == Run::VERSION => return Ok(run),
-                Told::Explored { .. } | Told::Lost(_) => {
+                Message::Slice { executions, findings, estimate } => (executions, findings, estimate),
+                Message::Done(run) if run.version == Run::VERSION => return Ok(run),
+                Message::Explored(_) | Message::Lost(_) => {
                     return Err(self.lost(&io::Error::other("it says what it was not asked for")));
                 }
-                Told::Done(_) => return Err(self.lost(&io::Error::other("its record has another version"))),
+                Message::Done(_) => return Err(self.lost(&io::Error::other("its record has another version"))),
             };
             let done = before.0.saturating_add(executions);
             if gate.is_over(done) && !gate.is_at_limit(done) {
@@ -217,8 +217,8 @@ impl Conducted {
             let (time, executions) = gate.allowance(done);
             let milliseconds = u64::try_from(time.min(TURN).as_millis()).unwrap_or(u64::MAX).max(1);
             let over = gate.is_stopped() || gate.is_at_limit(done);
-            let order = if over { Order::Stop } else { Order::Go { milliseconds, executions } };
-            send(&mut to, &order).map_err(|error| self.lost(&error))?;
+            let request = if over { Request::Stop } else { Request::Go { milliseconds, executions } };
+            send(&mut to, &request).map_err(|error| self.lost(&error))?;
             asked = Instant::now();
         }
     }
@@ -272,7 +272,7 @@ fn last_words(output: &str) -> Option<String> {
 }
 
 /// Listens in a thread of its own, because reading cannot be given up half-way.
-fn hear(stream: UnixStream) -> io::Result<Receiver<io::Result<Told>>> {
+fn hear(stream: UnixStream) -> io::Result<Receiver<io::Result<Message>>> {
     let (to, told) = channel();
     std::thread::Builder::new().name("ordain-listener".into()).spawn(move || {
         let mut from = BufReader::new(stream);

@@ -4,18 +4,18 @@ use crate::config::TestConfig;
 use crate::gate::Gate;
 use crate::result::{End, Trouble};
 use crate::suite::locate;
-use ordain_check::{Resume, RunOptions, Settings};
+use ordain_check::{Resume, RunOptions, Settings, checkpoint};
 use ordain_explore::strategy::Kind as Strategy;
 use ordain_native::{Check, Launch, Observer, Problem, Progress, binary, record};
-use ordain_report::checkpoint;
+use ordain_report::Note;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Checks the program while it is its turn, from what was kept on if it is to be resumed. Schedules of findings are written to the
-/// directory, and what is left of the search is kept there.
+/// Checks the program while it is its turn, from its checkpoint if it is to be resumed. Schedules of findings and checkpoints are written to the
+/// directory.
 pub(crate) fn run(config: &TestConfig, base: &Path, directory: &Path, resume: bool, gate: &mut Gate) -> End {
     let mut check = match prepare(config, base, directory) {
         Ok(check) => check,
@@ -34,10 +34,9 @@ pub(crate) fn run(config: &TestConfig, base: &Path, directory: &Path, resume: bo
     match report {
         Ok(report) => {
             let mut run = record::run(&check, &report);
-            run.notes.extend(refused);
-            // Only its turns count; processor time is that of all tests, of which it cannot have had more than its turns.
+            run.notes.extend(refused.map(Note::from));
+            // Only its turns count.
             run.wall_seconds = gate.active().as_secs_f64();
-            run.cpu_seconds = run.cpu_seconds.min(run.wall_seconds);
             End { run: Some(Box::new(run)), trouble: None }
         }
         Err(problem) => {

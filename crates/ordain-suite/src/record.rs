@@ -4,7 +4,7 @@
 use crate::allocate::Policy;
 use crate::result::{Row, SuiteResult, TestKind, Trouble, replay_command};
 use crate::suite;
-use ordain_report::{Estimate, Kind, store};
+use ordain_report::{Estimate, Kind, Note, store};
 use serde::{Deserialize, Serialize};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ pub struct Test {
     /// The verdict in a sentence.
     pub meaning: Option<String>,
     /// What weakens the verdict, or what the user should know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Executions.
     pub executions: u64,
     /// How many executions there are in all, as far as can be told.
@@ -99,7 +99,7 @@ pub struct Finding {
 
 impl Suite {
     /// The version of records that this Ordain writes and reads.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 
     /// The record of a suite that came to this.
     pub fn new(suite: &suite::Suite, result: &SuiteResult) -> Self {

@@ -7,8 +7,9 @@ use crate::config::{Config, ConfigError, TestConfig};
 use crate::program;
 use crate::record;
 use crate::result::{Row, SuiteResult, TestKind};
+use ordain_check::checkpoint;
 use ordain_check::{Amount, Settings};
-use ordain_report::{checkpoint, fingerprint};
+use ordain_report::fingerprint;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 

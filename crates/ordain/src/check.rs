@@ -5,7 +5,7 @@ mod parallel;
 
 pub use parallel::ParallelCheck;
 
-use crate::conduct::{Conductor, KeptHere};
+use crate::conduct::{Conductor, SuiteCheckpoint};
 use crate::finding;
 use crate::program::{Body, Program};
 use crate::record;
@@ -238,14 +238,14 @@ impl Check {
     }
 
     /// How the check is run. What is left of a search is kept only for a suite.
-    fn run_options(&self, workers: usize, kept: Option<&KeptHere>) -> RunOptions {
+    fn run_options(&self, workers: usize, kept: Option<&SuiteCheckpoint>) -> RunOptions {
         RunOptions {
             directory: kept.map(|kept| kept.directory.clone()),
             exploration_trace: self.exploration_trace.clone(),
             workers,
             slice: Duration::from_millis(if workers > 1 { 20 } else { 2 }),
             resume: if kept.is_some_and(|kept| kept.resume) { Resume::IfPossible } else { Resume::No },
-            keep_result: kept.is_some(),
+            checkpoint_result: kept.is_some(),
         }
     }
 
@@ -271,7 +271,7 @@ impl Check {
         if let Some(replay) = replay::requested(&name) {
             return self.replay(&name, Rc::new(program), replay);
         }
-        let kept = KeptHere::of(&name);
+        let kept = SuiteCheckpoint::of(&name);
         let conductor = Conductor::connect(&name, kept.as_ref().map_or(0, |kept| kept.executions(&self.settings)));
         if let Some(directory) = conductor.as_ref().and_then(Conductor::directory) {
             self.directory = Some(directory);
@@ -303,14 +303,15 @@ impl Check {
         name: &str,
         body: Body,
         workers: usize,
-        kept: Option<&KeptHere>,
+        kept: Option<&SuiteCheckpoint>,
         observer: &mut dyn Observer,
     ) -> (Report, ordain_report::Run) {
         let options = self.run_options(workers, kept);
-        let place = kept.map_or_else(KeptHere::nowhere, |kept| kept.place.clone());
+        let place = kept.map_or_else(SuiteCheckpoint::nowhere, |kept| kept.place.clone());
         let started = Instant::now();
         let mut report = Report::new(name, self);
         if self.settings.max_executions == Some(0) {
+            report.take_problem(&Problem::NothingRan { stopped: false, timed_out: false });
             let run = record::run(&report, &record::Course::default());
             return (report, run);
         }
@@ -322,17 +323,10 @@ impl Check {
                 let path = self.exploration_trace.clone().unwrap_or_default();
                 panic!("ordain: cannot write the exploration trace {}: {error}", path.display())
             }
-            Err(Problem::NoTimeToConfirm { kind, message, .. }) => {
-                report.trouble = Some(format!("a {kind} was seen, but there was no time to confirm it: {message}"));
-                record::Course::default()
-            }
-            Err(Problem::NothingRan { stopped, .. }) => {
-                report.broken_off = !stopped;
-                record::Course { interrupted: stopped, ..record::Course::default() }
-            }
             Err(problem) => {
-                report.trouble = Some(problem.to_string());
-                record::Course::default()
+                report.take_problem(&problem);
+                let interrupted = matches!(problem, Problem::NothingRan { stopped: true, .. });
+                record::Course { interrupted, ..record::Course::default() }
             }
         };
         if report.elapsed.is_zero() {
@@ -371,8 +365,8 @@ impl Check {
             }
             let proof = Proof { number: 0, preemptions: &policy.steps, shrunk: None };
             report.findings.push(program.describe(&observation, &proof));
-            report.verdict = crate::Verdict::Finding;
         }
+        report.take_replay();
         report
     }
 }

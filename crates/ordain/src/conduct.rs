@@ -1,13 +1,10 @@
 //! Being conducted: in a suite, a check goes on only while it is its turn.
 
-use ordain_check::{CheckpointFile, Observer, Progress, Settings};
-use ordain_explore::estimate::Estimate as Total;
-use ordain_explore::frontier::{Done, Rule, Task};
-use ordain_model::Named;
-use ordain_report::checkpoint::FILE;
-use ordain_report::conduct::{
-    DIRECTORY, Found, Order, RESUME, SOCKET, TEST, Told, VERSION, meaning, part, receive, send,
+use ordain_check::checkpoint::FILE;
+use ordain_check::protocol::{
+    DIRECTORY, Fragment, FragmentReport, Message, RESUME, Request, SOCKET, TEST, VERSION, receive, send,
 };
+use ordain_check::{CheckpointFile, Observer, Progress, Settings};
 use ordain_report::{Estimate, Run};
 use std::io::BufReader;
 use std::os::unix::net::UnixStream;
@@ -24,18 +21,7 @@ pub(crate) struct Conductor {
     waited: Duration,
     stopped: bool,
     /// A fragment that is to be explored.
-    fragment: Option<Result<Part, String>>,
-}
-
-/// A part of a search, and what must be known for it.
-pub(crate) type Part = (Rule, Task, Vec<Named>);
-
-/// What came of a fragment.
-pub(crate) struct Explored {
-    pub(crate) done: Done,
-    /// How many executions there are in all, if that was estimated.
-    pub(crate) estimate: Option<Total>,
-    pub(crate) findings: Vec<Found>,
+    fragment: Option<Box<Fragment>>,
 }
 
 /// Whether a suite conducts the checks of this process.
@@ -46,16 +32,16 @@ pub(crate) fn is_conducted() -> bool {
 /// Checks of this process so far: a test may make several, one after the other.
 static CHECKS: AtomicU32 = AtomicU32::new(0);
 
-/// Where and how what is left of a check is kept, for a suite that is resumed.
-pub(crate) struct KeptHere {
+/// The checkpoint of a check, for a suite that is resumed.
+pub(crate) struct SuiteCheckpoint {
     pub(crate) directory: PathBuf,
     pub(crate) place: CheckpointFile,
-    /// Whether to go on with what is kept there.
+    /// Whether to resume from it.
     pub(crate) resume: bool,
 }
 
-impl KeptHere {
-    /// For a check that is about to begin; `None` if nobody wants it kept.
+impl SuiteCheckpoint {
+    /// For a check that is about to begin; `None` if nobody wants one.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let (directory, test) = (std::env::var_os(DIRECTORY)?, std::env::var(TEST).ok()?);
         let number = CHECKS.fetch_add(1, Relaxed) + 1;
@@ -65,14 +51,14 @@ impl KeptHere {
         Some(Self { directory: directory.into(), place, resume: std::env::var_os(RESUME).is_some() })
     }
 
-    /// For a check of which nothing is kept.
+    /// For a check without checkpoints.
     pub(crate) fn nowhere() -> CheckpointFile {
         CheckpointFile { file: String::new(), identity: Vec::new() }
     }
 
     /// How many executions were made before.
     pub(crate) fn executions(&self, settings: &Settings) -> u64 {
-        if self.resume { ordain_check::kept_executions(&self.directory, &self.place, settings) } else { 0 }
+        if self.resume { ordain_check::checkpointed_executions(&self.directory, &self.place, settings) } else { 0 }
     }
 }
 
@@ -104,7 +90,7 @@ impl Conductor {
         let from = BufReader::new(to.try_clone().ok()?);
         let mut conductor =
             Self { to, from, until: (Instant::now(), 0), waited: Duration::ZERO, stopped: false, fragment: None };
-        conductor.tell(&Told::Hello { version: VERSION, check: check.to_owned(), executions });
+        conductor.tell(&Message::Hello { version: VERSION, check: check.to_owned(), executions });
         conductor.wait(executions);
         Some(conductor)
     }
@@ -120,7 +106,7 @@ impl Conductor {
     }
 
     /// The fragment that is to be explored; `None` if it shall end.
-    pub(crate) fn fragment(&mut self) -> Option<Result<Part, String>> {
+    pub(crate) fn fragment(&mut self) -> Option<Box<Fragment>> {
         if self.fragment.is_none() {
             self.wait(0);
         }
@@ -128,14 +114,8 @@ impl Conductor {
     }
 
     /// Tells what came of a fragment.
-    pub(crate) fn explored(&mut self, result: Result<Explored, String>) {
-        let told = match result {
-            Ok(Explored { done, estimate, findings }) => {
-                Told::Explored { done: part(&done), estimate: part(&estimate), findings }
-            }
-            Err(reason) => Told::Lost(reason),
-        };
-        self.tell(&told);
+    pub(crate) fn explored(&mut self, report: Result<FragmentReport, String>) {
+        self.tell(&report.map_or_else(Message::Lost, |report| Message::Explored(Box::new(report))));
     }
 
     /// Whether the slice is over.
@@ -146,7 +126,7 @@ impl Conductor {
     /// If the slice is over, tells how far the check is and waits for the next; `true` if it shall end.
     fn pause(&mut self, executions: u64, findings: usize, estimate: Option<Estimate>) -> bool {
         if !self.stopped && self.is_over(executions) {
-            self.tell(&Told::Slice { executions, findings, estimate });
+            self.tell(&Message::Slice { executions, findings, estimate });
             self.wait(executions);
         }
         self.stopped
@@ -154,12 +134,12 @@ impl Conductor {
 
     /// Tells the result.
     pub(crate) fn finish(mut self, run: Run) {
-        self.tell(&Told::Done(Box::new(run)));
+        self.tell(&Message::Done(Box::new(run)));
     }
 
-    fn tell(&mut self, told: &Told) {
+    fn tell(&mut self, message: &Message) {
         // Without a conductor there is nobody to go on for.
-        self.stopped |= send(&mut self.to, told).is_err();
+        self.stopped |= send(&mut self.to, message).is_err();
     }
 
     fn wait(&mut self, done: u64) {
@@ -168,13 +148,13 @@ impl Conductor {
         }
         let begin = Instant::now();
         match receive(&mut self.from) {
-            Ok(Some(Order::Go { milliseconds, executions })) => {
+            Ok(Some(Request::Go { milliseconds, executions })) => {
                 let (now, day) = (Instant::now(), Duration::from_secs(86_400));
                 let time = Duration::from_millis(milliseconds).min(day);
                 self.until = (now + time, done.saturating_add(executions));
             }
-            Ok(Some(Order::Explore(fragment))) => self.fragment = Some(meaning(fragment)),
-            Ok(Some(Order::Stop) | None) | Err(_) => self.stopped = true,
+            Ok(Some(Request::Explore(fragment))) => self.fragment = Some(fragment),
+            Ok(Some(Request::Stop) | None) | Err(_) => self.stopped = true,
         }
         self.waited += begin.elapsed();
     }

@@ -5,9 +5,10 @@ use crate::finding::{self, Finding};
 use crate::rt::{Executor, Sight};
 use ordain_check::{Explorer, Limit, Observation, Problem, Proof, Recruit};
 use ordain_explore::frontier::Order;
-use ordain_explore::{Plan, Target};
+use ordain_explore::{Plan, Summary, Target};
 use ordain_model::describe::Words;
 use ordain_model::{DataRace, End, Execution, Names, Site};
+use ordain_report::terminal::with_article;
 use ordain_report::{Kind, Story};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -153,7 +154,8 @@ impl Explorer for Program {
             Problem::Unconfirmed { kind, message, instead } => {
                 let kind = Kind::by_name(kind).map_or(*kind, Kind::title);
                 format!(
-                    "a {kind} was found ({message}), but the same schedule then {instead}. {}",
+                    "{} was found ({message}), but the same schedule then {instead}. {}",
+                    with_article(kind),
                     finding::NONDETERMINISM_ADVICE
                 )
             }
@@ -224,6 +226,10 @@ impl Explorer for Program {
     fn departures_are_hidden(&self) -> bool {
         // What a closure shares with nobody else is seen whole, or it must not be there.
         false
+    }
+
+    fn is_blind(&self, _summary: &Summary) -> bool {
+        self.sight().is_blind()
     }
 
     fn is_unverifiable(&self) -> bool {

@@ -3,7 +3,7 @@
 use crate::finding::run_directory;
 use crate::report::Report;
 use ordain_model::Level;
-use ordain_report::{Branch, Run, Sample, Sight, store};
+use ordain_report::{Branch, Run, Sample, store};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -18,7 +18,6 @@ pub(crate) struct Course {
     pub(crate) exhausted: bool,
     pub(crate) interrupted: bool,
     pub(crate) cpu: Duration,
-    pub(crate) notes: Vec<String>,
     pub(crate) progress: Vec<Sample>,
     pub(crate) path: Vec<Branch>,
 }
@@ -33,8 +32,8 @@ pub(crate) fn run(report: &Report, course: &Course) -> Run {
         ordain: env!("CARGO_PKG_VERSION").to_owned(),
         began: began.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         verdict: report.verdict,
-        meaning: report.to_string(),
-        notes: course.notes.clone(),
+        meaning: report.meaning.clone(),
+        notes: report.notes.clone(),
         level: Level::Types,
         mode: None,
         strategy: report.strategy.clone(),
@@ -45,7 +44,7 @@ pub(crate) fn run(report: &Report, course: &Course) -> Run {
         depth: report.depth,
         exhausted: course.exhausted,
         interrupted: course.interrupted,
-        sight: if report.blind_spot.is_some() { Sight::Part } else { Sight::Whole },
+        sight: report.sight,
         unmet: report.unmet(),
         estimate: report.estimate,
         wall_seconds: seconds,

@@ -2,15 +2,14 @@
 
 use crate::check::Check;
 use crate::finding::Finding;
-use crate::program::Program;
+use crate::program::{Failure, Program};
 use crate::record::Course;
-use ordain_check::{Explorer as _, Outcome};
-use ordain_explore::Coverage;
-use ordain_explore::strategy::Bound;
+use ordain_check::verdict::{self, Conclusion, Evidence, no_verdict};
+use ordain_check::{Outcome, Problem};
+use ordain_explore::strategy::{Bound, Kind as Strategy};
 use ordain_model::{Level, Options};
-use ordain_report::Sight;
-use ordain_report::terminal::plural;
 pub use ordain_report::{Estimate, Require, Verdict};
+use ordain_report::{Note, Sight};
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -45,21 +44,17 @@ pub struct Report {
     pub elapsed: Duration,
     /// How many executions an exhaustive search makes in all, as far as can be told.
     pub estimate: Option<Estimate>,
-    /// What went wrong beside the check.
-    pub(crate) trouble: Option<String>,
-    /// Why the program cannot be verified, whatever was explored.
-    pub(crate) blind_spot: Option<&'static str>,
-    /// Why samples speak against what was explored, if they do.
-    pub(crate) retracted: Option<String>,
+    /// The verdict in a sentence.
+    pub(crate) meaning: String,
+    /// What weakens the verdict, or what the user should know.
+    pub(crate) notes: Vec<Note>,
+    /// What was explored, in words.
+    explored: String,
+    /// How much of what threads do was visible.
+    pub(crate) sight: Sight,
     /// How they went about it, if the search was divided.
     pub(crate) crew: Option<ordain_report::Workers>,
-    /// Whether an execution was broken off because the time was over.
-    pub(crate) broken_off: bool,
-    pub(crate) spun: bool,
-    /// Whether threads that got something done again and again had to let others go first.
-    pub(crate) took_turns: bool,
-    pub(crate) bound_reached: bool,
-    pub(crate) options: Options,
+    options: Options,
     /// What it must reach, unless it is a replay.
     pub(crate) require: Option<Require>,
 }
@@ -89,14 +84,11 @@ impl Report {
             crew: None,
             findings: Vec::new(),
             elapsed: Duration::ZERO,
-            spun: false,
-            took_turns: false,
-            bound_reached: false,
             estimate: None,
-            trouble: None,
-            blind_spot: None,
-            retracted: None,
-            broken_off: false,
+            meaning: no_verdict(false, false),
+            notes: Vec::new(),
+            explored: String::new(),
+            sight: Sight::Whole,
             options: check.options(),
             require: settings.require,
         }
@@ -105,7 +97,6 @@ impl Report {
     /// Takes what a campaign came to.
     pub(crate) fn take(&mut self, outcome: Outcome<Program>) -> Course {
         let summary = &outcome.summary;
-        self.verdict = outcome.verdict;
         // What misbehaved in a search that was to begin again was run, too.
         self.executions = summary.executions.max(outcome.failing);
         (self.blocked, self.steps) = (summary.blocked, summary.steps);
@@ -114,22 +105,43 @@ impl Report {
         self.workers = outcome.workers;
         self.crew = outcome.division;
         self.elapsed = outcome.wall;
-        (self.spun, self.took_turns) = (outcome.spin_held, outcome.took_turns);
-        self.bound_reached = outcome.coverage == Some(Coverage::Bound);
         self.estimate = outcome.estimate;
-        self.blind_spot = outcome.explorer.sight().blind_spot();
-        self.retracted = outcome.departed;
-        self.broken_off = outcome.explorer.is_over();
+        self.sight = outcome.sight;
+        let mut evidence = outcome.evidence(Level::Types, self.options);
+        evidence.summary.executions = self.executions;
+        evidence.notes.extend(outcome.explorer.sight().blind_spot().map(Note::warning));
+        self.conclude(evidence);
         let course = Course {
             exhausted: summary.exhausted,
             interrupted: outcome.interrupted,
             cpu: outcome.cpu,
-            notes: outcome.notes,
             progress: outcome.progress,
             path: outcome.path,
         };
         self.findings = outcome.findings;
         course
+    }
+
+    /// Takes why there is no verdict.
+    pub(crate) fn take_problem(&mut self, problem: &Problem<Failure>) {
+        self.meaning = match problem {
+            Problem::NothingRan { .. } => problem.to_string(),
+            problem => format!("no verdict: {problem}"),
+        };
+    }
+
+    /// Takes the execution of a replay.
+    pub(crate) fn take_replay(&mut self) {
+        let mut evidence = Evidence::none(Level::Types, Strategy::Optimal, self.options);
+        evidence.summary.executions = self.executions;
+        evidence.findings = self.findings.iter().map(|finding| finding.story().kind).collect();
+        self.conclude(evidence);
+    }
+
+    fn conclude(&mut self, evidence: Evidence) {
+        let summary = evidence.summary;
+        Conclusion { verdict: self.verdict, meaning: self.meaning, notes: self.notes } = evidence.conclude();
+        self.explored = verdict::explored(self.verdict, &self.strategy, &summary);
     }
 
     /// Panics with the first finding if there is one, or if the check has not reached [what it requires](crate::Check::require). Otherwise
@@ -164,84 +176,29 @@ impl Report {
 
     /// What the check [requires](crate::Check::require) and has not reached, in a sentence; `None` if there is no such thing.
     pub fn unmet(&self) -> Option<String> {
-        let sight = if self.blind_spot.is_some() { Sight::Part } else { Sight::Whole };
-        self.require?.shortfall(self.verdict, sight, self.estimate.as_ref())
+        self.require?.shortfall(self.verdict, self.sight, self.estimate.as_ref())
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { executions, blocked, .. } = *self;
-        let plural = |count: u64| plural(count as usize, "execution");
-        let classes = |n: u64| if n == 1 { "class".to_owned() } else { format!("{n} classes") };
-        match self.verdict {
-            Verdict::Verified if self.strategy == "dfs" => {
-                write!(f, "verified: all {executions} schedules explored")?;
-            }
-            Verdict::Verified if executions == 1 => write!(f, "verified: the only class of schedules explored")?,
-            Verdict::Verified if matches!(self.strategy.as_str(), "optimal" | "source" | "dpor") => {
-                write!(f, "verified: all {} of schedules explored", classes(executions))?;
-            }
-            Verdict::Verified => write!(f, "verified: every class of schedules explored in {}", plural(executions))?,
-            Verdict::NoFinding if self.broken_off && executions == 0 => {
-                write!(f, "no verdict: the time was over before an execution came to its end")?;
-            }
-            Verdict::NoFinding if self.bound_reached => {
-                write!(
-                    f,
-                    "no finding within the bound, in {}; schedules beyond it were not explored",
-                    plural(executions)
-                )?;
-            }
-            Verdict::NoFinding if self.blind_spot.is_some() => write!(f, "no finding in {}", plural(executions))?,
-            Verdict::NoFinding if self.estimate.is_some() => {
-                let things = if self.strategy == "dfs" { "schedules" } else { "classes" };
-                let explored = self.estimate.map(|e| e.in_words(things)).unwrap_or_default();
-                write!(f, "no finding in {}; {explored} explored", plural(executions))?;
-            }
-            Verdict::NoFinding => {
-                write!(f, "no finding in {}; not every class of schedules was explored", plural(executions))?;
-            }
-            Verdict::Finding => {
-                let n = self.findings.len();
-                write!(f, "finding: {} of {} misbehaved", self.failing, plural(executions))?;
-                if n > 1 {
-                    write!(f, " in {n} ways")?;
-                }
-            }
+        write!(f, "{}", self.meaning)?;
+        for warning in self.notes.iter().filter(|note| note.is_warning()) {
+            write!(f, "; warning: {}", warning.text)?;
         }
-        if blocked > 0 {
-            write!(f, " (and {blocked} cut short)")?;
+        write!(f, " [")?;
+        if !self.explored.is_empty() {
+            write!(f, "{}; ", self.explored)?;
         }
-        if let Some(retracted) = &self.retracted {
-            write!(f, "; not verified: {retracted}")?;
+        if self.failing > 0 {
+            write!(f, "{} misbehaved; ", self.failing)?;
         }
-        if let Some(blind_spot) = self.blind_spot {
-            write!(f, "; not verified: {blind_spot}")?;
-        }
-        write!(f, " [strategy: {}; level: {}; memory model: sequential consistency", self.strategy, Level::Types)?;
+        write!(f, "strategy: {}; level: {}; memory model: sequential consistency", self.strategy, Level::Types)?;
         if self.options.kind_time {
             write!(f, "; timeouts: last, when nothing else can happen")?;
         }
-        if self.spun {
-            write!(
-                f,
-                "; spinning threads were taken to wait for a change after {} idle rounds",
-                self.options.spin_bound
-            )?;
-        }
-        if self.took_turns {
-            write!(
-                f,
-                "; threads that go round in a loop, and change something each time, were taken to let others go first after {} rounds",
-                self.options.free_rounds
-            )?;
-        }
-        if self.broken_off && executions > 0 {
-            write!(f, "; the last execution was broken off when the time was over, and does not count")?;
-        }
-        if let Some(trouble) = &self.trouble {
-            write!(f, "; {trouble}")?;
+        for note in self.notes.iter().filter(|note| !note.is_warning()) {
+            write!(f, "; {}", note.text)?;
         }
         write!(f, "]")
     }

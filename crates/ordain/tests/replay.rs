@@ -113,7 +113,7 @@ fn a_schedule_file_is_written_and_replays() {
     let output = child(NAME, "replay", finding.replay_value());
     assert!(!output.status.success());
     assert!(text(&output).contains("lost two"), "{}", text(&output));
-    assert!(text(&output).contains("finding: 1 of 1 execution misbehaved"), "{}", text(&output));
+    assert!(text(&output).contains("(after 1 execution) [1 execution; 1 misbehaved; "), "{}", text(&output));
     assert!(text(&output).contains("[strategy: replay of "), "{}", text(&output));
 }
 
@@ -132,8 +132,11 @@ fn a_check_that_passes_says_its_verdict_and_a_summary() {
     let told = text(&command.output().unwrap());
     let lines: Vec<&str> = told.lines().filter_map(|line| line.split_once("ordain: ").map(|line| line.1)).collect();
     assert_eq!(lines.len(), 3, "{told}");
-    assert!(lines[0].starts_with("first: verified: ") && lines[0].ends_with(']'), "{told}");
-    assert!(lines[1].starts_with("second: no finding in 1 execution"), "{told}");
+    assert!(lines[0].starts_with("first: verified at level ") && lines[0].ends_with(']'), "{told}");
+    assert!(
+        lines[1].starts_with("second: no finding at level ordain types: nothing was found in 1 execution; "),
+        "{told}"
+    );
     assert!(lines[2].ends_with(" (3 checks passed so far: 2 verified, 1 without a finding only)"), "{told}");
 }
 

@@ -1,20 +1,20 @@
-//! Keeping a search that is not finished: what is left, what was found, and of which program.
+//! Checkpointing a search that is not finished: what is left, what was found, and of which program.
 //!
 //! It is written whole or not at all, beside the findings, at intervals and at the end. What it says is checked before it is believed.
 
 use super::{Attempt, Campaign};
+use crate::checkpoint::{self, Identity};
 use crate::explorer::{Explorer, Observation};
 use crate::{Problem, Resume, Settings};
 use ordain_explore::classes::Classes;
 use ordain_explore::frontier::Controller;
 use ordain_report::Kind;
-use ordain_report::checkpoint::{self, Identity};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
 
-/// How the search of a check is kept.
+/// The checkpoint of a check: where it is, and of which search.
 #[derive(Clone, Debug)]
 pub struct CheckpointFile {
     /// The name of its file, in the directory of the check.
@@ -47,14 +47,14 @@ pub(super) struct Checkpoint<F> {
     classes: Classes,
     /// What only the front end understands.
     condition: Vec<u8>,
-    findings: Vec<Kept>,
+    findings: Vec<SavedFinding>,
     #[serde(skip)]
     of: std::marker::PhantomData<F>,
 }
 
 /// The same, to be written.
 #[derive(Serialize)]
-struct Borrowed<'a> {
+struct CheckpointView<'a> {
     controller: &'a Controller,
     elapsed: Duration,
     exploring: Duration,
@@ -64,44 +64,44 @@ struct Borrowed<'a> {
     failing: u64,
     classes: &'a Classes,
     condition: Vec<u8>,
-    findings: Vec<Kept>,
+    findings: Vec<SavedFinding>,
 }
 
 /// A finding, as text.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct SavedFinding {
     kind: Kind,
     place: String,
     finding: String,
 }
 
 impl<E: Explorer> Campaign<'_, E> {
-    /// Whether what is left of the search is kept.
-    pub(super) fn is_keepable(&self) -> bool {
+    /// Whether the search can have checkpoints.
+    pub(super) fn can_checkpoint(&self) -> bool {
         self.workers > 0 && self.options.directory.is_some() && self.is_divisible()
     }
 
-    /// Whether there is a file of a search that was kept.
-    pub(super) fn is_kept(&self) -> bool {
+    /// Whether there is a checkpoint.
+    pub(super) fn has_checkpoint(&self) -> bool {
         self.options.directory.as_deref().is_some_and(|directory| directory.join(&self.place.file).exists())
     }
 
     /// Writes what is left, so that it can be resumed; `false` if it cannot.
-    pub(super) fn keep_search(&mut self, controller: &Controller, before: Duration) -> bool {
+    pub(super) fn write_checkpoint(&mut self, controller: &Controller, before: Duration) -> bool {
         let Some(directory) = self.options.directory.as_deref() else { return false };
         let written = self.write(directory, controller, before);
         if let Err(why) = &written {
-            self.note_once(format!("what is left of the search could not be kept: {why}"));
+            self.note_once(format!("the checkpoint could not be written: {why}"));
         }
         written.is_ok()
     }
 
     fn write(&self, directory: &Path, controller: &Controller, before: Duration) -> Result<(), String> {
-        let kept = |(finding, observation): (&E::Finding, &Observation)| {
+        let saved = |(finding, observation): (&E::Finding, &Observation)| {
             let finding = serde_json::to_string(finding).map_err(|e| e.to_string())?;
-            Ok(Kept { kind: observation.kind, place: observation.place.clone(), finding })
+            Ok(SavedFinding { kind: observation.kind, place: observation.place.clone(), finding })
         };
-        let body = Borrowed {
+        let body = CheckpointView {
             controller,
             elapsed: before + self.started.elapsed(),
             exploring: self.exploring,
@@ -111,18 +111,18 @@ impl<E: Explorer> Campaign<'_, E> {
             failing: self.failing,
             classes: &self.classes,
             condition: self.worker.explorer.tell_condition(false),
-            findings: self.findings.iter().zip(&self.observed).map(kept).collect::<Result<_, String>>()?,
+            findings: self.findings.iter().zip(&self.observed).map(saved).collect::<Result<_, String>>()?,
         };
         let bytes = postcard::to_allocvec(&body).map_err(|e| e.to_string())?;
         checkpoint::write(directory, &self.place.file, &self.place.identity, &bytes)
     }
 
-    /// Reads the search that was kept, if it is one of this program with these options, and takes over what it has found.
+    /// Reads the checkpoint, if it is of this program with these options, and takes over what was found.
     pub(super) fn resume(&mut self) -> Attempt<Checkpoint<E::Finding>, E> {
         let directory = self.options.directory.clone().unwrap_or_default();
         let path = directory.join(&self.place.file);
         let refuse = |reason: &str| Problem::Resume { path: path.clone(), reason: reason.into() };
-        if !self.is_keepable() {
+        if !self.can_checkpoint() {
             let reason = self.worker.explorer.indivisible().filter(|_| self.options.resume == Resume::IfPossible);
             return Err(refuse(reason.unwrap_or(
                 "only a search with the strategy optimal, source or portfolio, without bounds, in snapshot or fork mode, can be resumed",
@@ -130,7 +130,7 @@ impl<E: Explorer> Campaign<'_, E> {
         }
         let body =
             checkpoint::read(&directory, &self.place.file, &self.place.identity).map_err(|reason| refuse(&reason))?;
-        let body = body.ok_or_else(|| refuse("no unfinished search was kept there"))?;
+        let body = body.ok_or_else(|| refuse("there is no checkpoint"))?;
         let checkpoint: Checkpoint<E::Finding> = postcard::from_bytes(&body).map_err(|_| refuse("it is damaged"))?;
         if !checkpoint.controller.is_intact() {
             return Err(refuse("it is damaged"));
@@ -145,20 +145,20 @@ impl<E: Explorer> Campaign<'_, E> {
     }
 }
 
-/// How many executions were made in the search that is kept, if it can be resumed.
-pub fn kept_executions(directory: &Path, place: &CheckpointFile, settings: &Settings) -> u64 {
+/// How many executions the search of a checkpoint has made, if it can be resumed.
+pub fn checkpointed_executions(directory: &Path, place: &CheckpointFile, settings: &Settings) -> u64 {
     let place = place.clone().for_search(settings);
     let body = checkpoint::read(directory, &place.file, &place.identity).ok().flatten();
-    let kept = body.and_then(|body| postcard::from_bytes::<Checkpoint<()>>(&body).ok());
-    kept.filter(|kept| kept.controller.is_intact()).map_or(0, |kept| kept.controller.total().executions)
+    let checkpoint = body.and_then(|body| postcard::from_bytes::<Checkpoint<()>>(&body).ok());
+    checkpoint.filter(|c| c.controller.is_intact()).map_or(0, |c| c.controller.total().executions)
 }
 
 impl<F: DeserializeOwned> Checkpoint<F> {
     /// The findings so far.
     fn findings(&self) -> Option<(Vec<F>, Vec<Observation>)> {
-        let finding = |kept: &Kept| {
-            let finding: F = serde_json::from_str(&kept.finding).ok()?;
-            let (kind, place) = (kept.kind, kept.place.clone());
+        let finding = |saved: &SavedFinding| {
+            let finding: F = serde_json::from_str(&saved.finding).ok()?;
+            let (kind, place) = (saved.kind, saved.place.clone());
             Some((finding, Observation { kind, message: String::new(), place, prefix: Vec::new() }))
         };
         self.findings.iter().map(finding).collect::<Option<Vec<_>>>().map(|all| all.into_iter().unzip())

@@ -6,6 +6,7 @@ use crate::explorer::{Explorer, Observation, Proof};
 use crate::limit::Limit;
 use ordain_explore::{Lowest, Plan, Planned, Policy, Preemptions, Summary, prefix_of, shrink};
 use ordain_model::{Divergence, End};
+use ordain_report::terminal::with_article;
 use ordain_report::{Kind, Shrunk};
 use std::time::{Duration, Instant};
 
@@ -250,7 +251,7 @@ impl<E: Explorer> Campaign<'_, E> {
                     Some(again) if again.kind == observation.kind => {
                         Again::No(format!("showed it at another place ({})", again.message))
                     }
-                    Some(again) => Again::No(format!("showed a {}", again.kind.title())),
+                    Some(again) => Again::No(format!("showed {}", with_article(again.kind.title()))),
                 }),
             };
             fresh.set_limit(before);

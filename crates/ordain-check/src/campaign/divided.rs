@@ -4,10 +4,12 @@ use super::checkpoint::Checkpoint;
 use super::confirm::explain_departure;
 use super::{Attempt, Campaign, Explored};
 use crate::Problem;
+use crate::checkpoint::CheckpointTimer;
 use crate::explorer::{Explorer, Observation};
 use crate::led::Peers;
 use crate::limit::Limit;
 use crate::pool::{self, PoolWorker, Update, WorkerFactory};
+use crate::resources::Measured;
 use crate::shared_frontier::SharedFrontier;
 use crate::turn::{Allowance, Job, Part, Turn, Wanted};
 use crate::worker::Worker;
@@ -15,7 +17,6 @@ use ordain_explore::branch_point::BranchPoint;
 use ordain_explore::frontier::{Accepted, Controller, Done, Order, Pace, Signals};
 use ordain_explore::{Coverage, Planned, Summary};
 use ordain_model::{Names, Site, Transition};
-use ordain_report::checkpoint::Rhythm;
 use ordain_report::{Estimate, Workers};
 use std::ops::ControlFlow;
 use std::sync::atomic::{
@@ -138,6 +139,8 @@ struct Member<'a, E: Explorer> {
     number: u64,
     /// What was told already.
     told: Vec<Observation>,
+    /// Dropped last, when what explored is gone.
+    _measured: Measured,
 }
 
 impl<E: Explorer> Member<'_, E> {
@@ -285,14 +288,17 @@ impl WorkerReport {
 
 impl<E: Explorer> Campaign<'_, E> {
     /// Explores with several workers. `None` if the program destroys its processes: then it must be led step by step.
-    pub(super) fn search_divided(&mut self, kept: Option<Checkpoint<E::Finding>>) -> Attempt<Option<Explored>, E> {
+    pub(super) fn search_divided(
+        &mut self,
+        checkpoint: Option<Checkpoint<E::Finding>>,
+    ) -> Attempt<Option<Explored>, E> {
         let Some(rule) = self.kind.rule() else { return Ok(None) };
         let least = self.options.slice.as_micros() as u64;
         let mut controller = Controller::new(rule, Pace { least, most: Pace::LOCAL.most.max(least) });
         controller.know_loops(self.worker.explorer.lessons());
         let mut before = Duration::ZERO;
-        if let Some(kept) = kept {
-            (controller, before) = (kept.controller, kept.elapsed);
+        if let Some(checkpoint) = checkpoint {
+            (controller, before) = (checkpoint.controller, checkpoint.elapsed);
             controller.take_over();
         }
         let done = controller.total().executions;
@@ -314,15 +320,18 @@ impl<E: Explorer> Campaign<'_, E> {
         let mut workers: Vec<WorkerFactory<'_, Member<'_, E>>> = Vec::new();
         for (number, recruit) in self.worker.explorer.recruit(self.workers)?.into_iter().enumerate() {
             let common = &common;
+            let time = self.workers_cpu.clone();
             workers.push(Box::new(move || {
+                let measured = time.measure();
                 let mut explorer = recruit();
                 explorer.set_limit(common.limit.clone().or(Some(common.halt.clone())));
-                Member { common, worker: Worker::new(explorer), number: number as u64, told: Vec::new() }
+                let (worker, number) = (Worker::new(explorer), number as u64);
+                Member { common, worker, number, told: Vec::new(), _measured: measured }
             }));
         }
         let mut leading = Leading {
             before,
-            rhythm: Rhythm::default(),
+            timer: CheckpointTimer::default(),
             losses: 0,
             last_failing: 0,
             stop: false,
@@ -362,7 +371,7 @@ impl<E: Explorer> Campaign<'_, E> {
         // A check that was to end with its first finding is over.
         let over = !self.findings.is_empty() && !self.settings.keep_going && !self.interrupted;
         if !total.exhausted && !over {
-            self.resumable = self.is_keepable() && self.keep_search(&controller, before);
+            self.resumable = self.can_checkpoint() && self.write_checkpoint(&controller, before);
         }
         let hopeless = common.cut_short.load(Relaxed);
         let nothing = self.findings.is_empty() && !self.unconfirmed.is_any();
@@ -446,7 +455,7 @@ fn unrefuted(estimate: Estimate, done: u64) -> Option<Estimate> {
 /// Leads the workers.
 struct Leading<F: std::error::Error + 'static> {
     before: Duration,
-    rhythm: Rhythm,
+    timer: CheckpointTimer,
     losses: u32,
     /// How many executions of the result that is being taken in misbehaved.
     last_failing: u64,
@@ -542,10 +551,10 @@ impl<F: std::error::Error + Clone + Send + 'static> Leading<F> {
         let total = controller.total();
         run.estimate = run.estimate.and_then(|e| unrefuted(e, run.searched(&total)));
         self.stop |= run.tell_progress(&total);
-        if self.rhythm.is_due() && run.is_keepable() {
+        if self.timer.is_due() && run.can_checkpoint() {
             let begin = Instant::now();
-            run.keep_search(controller, self.before);
-            self.rhythm.note(begin);
+            run.write_checkpoint(controller, self.before);
+            self.timer.note(begin);
         }
     }
 }

@@ -4,12 +4,12 @@ use super::{Attempt, Campaign};
 use crate::Problem;
 use crate::explorer::Explorer;
 use crate::resources::processor_time;
+use crate::verdict::{Evidence, SPINNING, verdict};
 use ordain_explore::branch_point::BranchPoint;
 use ordain_explore::strategy::{Bound, Kind as StrategyKind};
 use ordain_explore::{Coverage, Lowest, Plan, Planned, Summary};
-use ordain_model::{End, Level};
-use ordain_report::terminal::plural;
-use ordain_report::{Branch, Estimate, Sample, Sight, Verdict, Workers, branch};
+use ordain_model::{End, Level, Options};
+use ordain_report::{Branch, Estimate, Note, Sample, Sight, Verdict, Workers, branch};
 use std::time::Duration;
 
 /// What a campaign came to.
@@ -22,8 +22,8 @@ pub struct Outcome<E: Explorer> {
     pub coverage: Option<Coverage>,
     /// Why the search could not rely on what is visible, if it has turned out so.
     pub departed: Option<String>,
-    /// Too little was visible for a verdict.
-    pub blind: bool,
+    /// How much of what threads do was visible.
+    pub sight: Sight,
     /// The strategy at the end, and the bound if it holds.
     pub strategy: StrategyKind,
     /// The bound.
@@ -35,9 +35,7 @@ pub struct Outcome<E: Explorer> {
     /// Executions that misbehaved.
     pub failing: u64,
     /// What the user should know of how it went.
-    pub notes: Vec<String>,
-    /// What else misbehaved.
-    pub unconfirmed: Vec<String>,
+    pub notes: Vec<Note>,
     /// The findings.
     pub findings: Vec<E::Finding>,
     /// Samples by which the verdict was cross-checked.
@@ -68,78 +66,35 @@ pub struct Outcome<E: Explorer> {
     pub cpu: Duration,
     /// Processor time of exploring alone.
     pub exploring: Duration,
-    /// Whether what is left was kept, and can be resumed.
+    /// Whether there is a checkpoint from which it can be resumed.
     pub resumable: bool,
 }
 
 impl<E: Explorer> Outcome<E> {
-    /// The verdict in a sentence, at the level of what was visible.
-    pub fn meaning(&self, level: Level) -> String {
-        let classes = self.summary.executions;
-        let executions = plural(classes as usize, "execution");
-        let exhausted = self.is_exhaustive();
-        let goes_on = self.departed.is_none();
-        match self.verdict {
-            Verdict::Finding => format!("{} of {executions} misbehaved", self.findings.len()),
-            Verdict::Verified => {
-                let assumption = level.assumption();
-                format!("every class of schedules was explored ({classes}). Verified at level {level}: {assumption}")
-            }
-            Verdict::NoFinding if exhausted && !self.blind => format!(
-                "every class of schedules that is visible was explored ({classes}), but not all that threads do is visible"
-            ),
-            Verdict::NoFinding if exhausted => {
-                format!("there was almost nothing to explore: all that is visible is covered by {executions}")
-            }
-            Verdict::NoFinding if self.summary.exhausted && self.coverage.is_none() && goes_on => {
-                format!("every class of schedules was explored ({classes}), but that was not cross-checked to its end")
-            }
-            Verdict::NoFinding if self.coverage == Some(Coverage::Bound) => {
-                format!("every class within the bound was explored ({classes})")
-            }
-            Verdict::NoFinding => match self.estimate {
-                Some(estimate) => {
-                    let samples = match self.strategy {
-                        StrategyKind::Portfolio if goes_on => {
-                            let about = if self.workers > 1 { "about " } else { "" };
-                            format!(", {about}{} of them samples", self.samples)
-                        }
-                        _ => String::new(),
-                    };
-                    let explored = estimate.in_words(things(self.strategy));
-                    format!("nothing was found in {executions}{samples}; {explored} explored")
-                }
-                None => format!("nothing was found in {executions}; what is left was not explored"),
-            },
-        }
-    }
-
-    /// How much of what threads do was visible.
-    pub fn sight(&self) -> Sight {
-        match () {
-            () if self.blind => Sight::Nothing,
-            () if self.departed.is_some() || self.explorer.is_unverifiable() => Sight::Part,
-            () => Sight::Whole,
+    /// All that a conclusion is drawn from. A front end adds notes on its kind of program.
+    pub fn evidence(&self, level: Level, options: Options) -> Evidence {
+        Evidence {
+            level,
+            findings: self.findings.iter().map(|finding| E::story(finding).kind).collect(),
+            summary: Summary { visible: self.visible, ..self.summary },
+            coverage: self.coverage,
+            strategy: self.strategy,
+            samples: (self.strategy == StrategyKind::Portfolio).then_some((self.samples, self.workers <= 1)),
+            sight: self.sight,
+            departed: self.departed.clone(),
+            estimate: self.estimate,
+            options,
+            held: self.spin_held.then_some(SPINNING),
+            took_turns: self.took_turns,
+            timed_out: self.timed_out,
+            interrupted: self.interrupted,
+            notes: self.notes.clone(),
         }
     }
 
     /// The strategy, or that there was a bound.
     pub fn strategy_name(&self) -> &'static str {
         if self.bound.is_some() { "bounded" } else { self.strategy.name() }
-    }
-
-    /// Whether everything was explored, and nothing speaks against it.
-    pub fn is_exhaustive(&self) -> bool {
-        self.coverage == Some(Coverage::Everything)
-    }
-}
-
-/// What a search of this kind makes one execution for.
-fn things(kind: StrategyKind) -> &'static str {
-    match kind {
-        StrategyKind::Dfs => "schedules",
-        StrategyKind::Dpor => "executions",
-        _ => "classes",
     }
 }
 
@@ -167,12 +122,13 @@ impl<E: Explorer> Campaign<'_, E> {
         if summary.executions == 0 && self.findings.is_empty() {
             return Err(self.nothing_ran());
         }
-        let blind = self.is_blind(&summary);
-        let verdict = match () {
-            () if !self.findings.is_empty() => Verdict::Finding,
-            () if exhausted && !blind && !self.worker.explorer.is_unverifiable() => Verdict::Verified,
-            () => Verdict::NoFinding,
+        let sight = match () {
+            () if self.is_blind(&summary) => Sight::Nothing,
+            () if departed.is_some() || self.worker.explorer.is_unverifiable() => Sight::Part,
+            () => Sight::Whole,
         };
+        let verdict = verdict(!self.findings.is_empty(), coverage, sight);
+        self.notes.extend(self.unconfirmed.notes().map(Note::from));
         self.estimate = match () {
             () if exhausted => Some(Estimate::exact(summary.executions)),
             // What is left was estimated from what is visible, and that is not all.
@@ -193,14 +149,13 @@ impl<E: Explorer> Campaign<'_, E> {
             verdict,
             coverage,
             departed,
-            blind,
+            sight,
             strategy: self.kind,
             bound: self.bound,
             summary,
             samples,
             failing,
             notes: self.notes,
-            unconfirmed: self.unconfirmed.notes().collect(),
             findings: self.findings,
             cross_checked: self.cross_checked,
             visible: self.visible,
@@ -218,7 +173,7 @@ impl<E: Explorer> Campaign<'_, E> {
             resumable: self.resumable,
             cpu: {
                 self.worker.explorer.release();
-                processor_time().saturating_sub(self.cpu)
+                processor_time().saturating_sub(self.cpu) + self.workers_cpu.total()
             },
             explorer: self.worker.explorer,
         })
@@ -233,11 +188,7 @@ impl<E: Explorer> Campaign<'_, E> {
     /// Why there is nothing to tell.
     pub(super) fn nothing_ran(&mut self) -> Problem<E::Failure> {
         self.note_end();
-        match () {
-            () if self.interrupted => Problem::NothingRan { when: "it was stopped", stopped: true },
-            () if self.timed_out => Problem::NothingRan { when: "the time was over", stopped: false },
-            () => Problem::NothingRan { when: "the search ended", stopped: false },
-        }
+        Problem::NothingRan { stopped: self.interrupted, timed_out: self.timed_out }
     }
 
     /// The path that the search was on, in words: the program follows it once more for that.

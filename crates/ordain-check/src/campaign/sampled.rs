@@ -207,7 +207,9 @@ impl<E: Explorer> Campaign<'_, E> {
         std::thread::scope(|scope| {
             for (number, recruit) in crew.into_iter().enumerate() {
                 let (common, tell) = (&common, tell.clone());
+                let time = self.workers_cpu.clone();
                 let work = move || {
+                    let _measured = time.measure();
                     let mut explorer = recruit();
                     explorer.set_limit(common.limit.clone().or(Some(common.stop.clone())));
                     common.work(Worker::new(explorer), &tell);

@@ -1,9 +1,10 @@
 //! Where a check writes: the run directory, one for each command line of a program, or another place where that cannot be written to.
 
 use crate::schedule_file;
+use ordain_check::checkpoint;
 use ordain_model::Schedule;
 use ordain_native::{Launch, command_line, describe_input, unescape};
-use ordain_report::{checkpoint, store};
+use ordain_report::store;
 use rustix::fs::{Access, access};
 use std::ffi::OsString;
 use std::io::ErrorKind;

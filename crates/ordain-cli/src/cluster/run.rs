@@ -1,18 +1,20 @@
 //! `ordain check --cluster`: submits a check, watches it, and tells what came of it, as a check on this machine would.
 
 use super::connection::{Connection, block_on, follow};
-use super::spec::{About, Record, submission};
-use crate::check::{default_directory, outcome_of, plural};
+use super::spec::{Description, Record, submission};
+use crate::check::{default_directory, notes, outcome_of, plural};
 use crate::exports::Exports;
 use crate::options::Format;
 use crate::outcome::{Outcome, despite};
 use crate::problem::Problem;
 use crate::progress::{Live, large, plural_large, time};
 use crate::{json, look, output, replay_line};
+use ordain_check::verdict::{Conclusion, Evidence, SPINNING};
 use ordain_cluster::{Cluster, Ending, Finding, RunId, View};
+use ordain_explore::Coverage;
 use ordain_native::Check;
 use ordain_report::terminal::{self, Next};
-use ordain_report::{Estimate, Require, Run, Sight, Story, Verdict, Workers, store};
+use ordain_report::{Estimate, Kind, Note, Require, Run, Sight, Story, Workers, store};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -61,7 +63,7 @@ pub(crate) fn check(watch: &Watch<'_>, subject: &Subject<'_>) -> Result<Outcome,
             Ending::Refused(_) => ordain_cluster::cancel(&cluster, &run).await?,
             Ending::Cancelled | Ending::Left => {}
         }
-        Ok((run, Some((ending, About::new(&spec)))))
+        Ok((run, Some((ending, Description::new(&spec)))))
     });
     live.end();
     let (run, ended) = ended?;
@@ -153,10 +155,15 @@ struct Returned {
 fn tell(
     watch: &Watch<'_>,
     run: &RunId,
-    about: &About,
+    about: &Description,
     outcome: &ordain_cluster::Outcome,
     findings: &[Finding],
 ) -> Result<Outcome, Problem> {
+    if outcome.progress.summary.executions == 0 && findings.is_empty() {
+        return Err(Problem::Native {
+            problem: ordain_native::Problem::NothingRan { stopped: false, timed_out: true },
+        });
+    }
     let directory = watch.directory.clone().unwrap_or_else(|| default_directory(&about.path));
     let mut returned = Vec::new();
     for (number, finding) in findings.iter().enumerate() {
@@ -164,7 +171,7 @@ fn tell(
         let Ok(record) = serde_json::from_slice::<Record>(&finding.record) else {
             return Err(Problem::RunFailed { run: run.to_string(), reason: "a finding cannot be read".into() });
         };
-        let name = format!("{}-{}.ordain", record.story.kind.name().replace(' ', "-"), number + 1);
+        let name = store::finding_file(number + 1);
         let schedule = match &record.path {
             Some(there) => record.schedule.replace(there.as_str(), &about.path.to_string_lossy()),
             None => record.schedule,
@@ -199,53 +206,43 @@ fn tell(
     watch.exports.write_behind(std::slice::from_ref(&record), &[], despite(written, Ok(outcome)))
 }
 
-/// The run as data, as that of a check on one machine.
-fn record_of(run: &RunId, about: &About, outcome: &ordain_cluster::Outcome, found: &[Returned]) -> Run {
+/// What the workers have to show.
+fn evidence(run: &RunId, about: &Description, outcome: &ordain_cluster::Outcome, findings: Vec<Kind>) -> Evidence {
     let progress = &outcome.progress;
-    // A program in which almost nothing is visible is not verified by looking at that.
-    let few = if about.rust { 2 * progress.summary.threads } else { 0 };
-    let blind = about.test.is_none() && progress.summary.threads > 1 && progress.summary.visible <= few;
-    let estimate = match outcome.exhausted {
-        true => Some(Estimate::exact(progress.summary.executions)),
-        false => estimate(progress),
-    };
-    let level = about.level;
-    let (verdict, meaning) = match (found, outcome.exhausted) {
-        ([], true) if blind => (
-            Verdict::NoFinding,
-            format!("no finding at level {level}: almost nothing was visible, so almost nothing was explored"),
-        ),
-        ([], true) => (Verdict::Verified, format!("verified at level {level}: {}", level.assumption())),
-        ([], false) => (
-            Verdict::NoFinding,
-            match estimate {
-                Some(estimate) => format!("no finding at level {level}: {} explored", estimate.in_words("classes")),
-                None => format!("no finding at level {level}: the budget ended before everything was explored"),
-            },
-        ),
-        ([one], _) => (Verdict::Finding, format!("finding: {}", one.story.kind.name())),
-        (several, _) => (Verdict::Finding, format!("finding: {} different ones", several.len())),
-    };
-    let mut notes = vec![division(run, progress)];
-    if verdict == Verdict::Verified && about.test.is_none() {
-        notes.push("the verdict was not cross-checked by samples, which a check without --cluster does".to_owned());
+    let summary = progress.summary;
+    let mut notes = vec![division(run, progress).into()];
+    if outcome.exhausted && about.test.is_none() {
+        notes.push("nothing was cross-checked by samples, which a check without --cluster does".into());
     }
     if let Some(test) = &about.test {
-        notes.push(format!("explored is the first check that the test `{test}` makes"));
+        notes.push(format!("explored is the first check that the test `{test}` makes").into());
     }
-    notes.extend(outcome.notes.iter().cloned());
-    if progress.summary.spun {
-        notes.push(
-            "threads that wait in a loop were held after some idle rounds; more rounds were not explored".to_owned(),
-        );
+    notes.extend(outcome.warnings.iter().map(Note::warning));
+    let blindness = if about.test.is_none() { ordain_native::blindness(about.rust, &summary) } else { None };
+    let sight = if blindness.is_some() { Sight::Nothing } else { Sight::Whole };
+    notes.extend(blindness);
+    Evidence {
+        findings,
+        summary,
+        coverage: outcome.exhausted.then_some(Coverage::Everything),
+        sight,
+        estimate: match outcome.exhausted {
+            true => Some(Estimate::exact(summary.executions)),
+            false => estimate(progress),
+        },
+        held: summary.spun.then_some(SPINNING),
+        timed_out: !outcome.exhausted && about.millis.is_some_and(|most| progress.millis >= most),
+        notes,
+        ..Evidence::none(about.level, about.strategy, about.options)
     }
-    if blind {
-        notes.push(format!(
-            "ALMOST NOTHING WAS VISIBLE: {} threads, but only {} synchronisation calls in an execution; it may synchronise by atomics or \
-             flags, which level sync does not see",
-            progress.summary.threads, progress.summary.visible
-        ));
-    }
+}
+
+/// The run as data, as that of a check on one machine.
+fn record_of(run: &RunId, about: &Description, outcome: &ordain_cluster::Outcome, found: &[Returned]) -> Run {
+    let progress = &outcome.progress;
+    let evidence = evidence(run, about, outcome, found.iter().map(|found| found.story.kind).collect());
+    let (sight, estimate) = (evidence.sight, evidence.estimate);
+    let Conclusion { verdict, meaning, notes } = evidence.conclude();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Run {
         version: Run::VERSION,
@@ -255,9 +252,9 @@ fn record_of(run: &RunId, about: &About, outcome: &ordain_cluster::Outcome, foun
         verdict,
         meaning,
         notes,
-        level,
+        level: about.level,
         mode: None,
-        strategy: about.strategy.to_owned(),
+        strategy: about.strategy.name().to_owned(),
         executions: progress.summary.executions,
         blocked: progress.summary.blocked,
         steps: progress.summary.steps,
@@ -265,11 +262,11 @@ fn record_of(run: &RunId, about: &About, outcome: &ordain_cluster::Outcome, foun
         depth: progress.summary.depth,
         exhausted: outcome.exhausted,
         interrupted: false,
-        sight: if blind { Sight::Nothing } else { Sight::Whole },
+        sight,
         unmet: None,
         estimate,
         wall_seconds: progress.millis as f64 / 1000.0,
-        cpu_seconds: progress.busy_millis as f64 / 1000.0,
+        cpu_seconds: progress.cpu_micros as f64 / 1e6,
         workers: Some(Workers {
             count: progress.slots as usize,
             utilisation: progress.utilisation(),
@@ -309,12 +306,58 @@ fn summary(record: &Run) -> String {
             plural(record.depth as u64, "step")
         ),
     );
-    line("took", format!("{:.3} s, {:.3} s of the workers' time", record.wall_seconds, record.cpu_seconds));
+    line("took", format!("{:.3} s, {:.3} s of the workers' processor time", record.wall_seconds, record.cpu_seconds));
     if let Some(unmet) = &record.unmet {
         line("failed", unmet.clone());
     }
-    for note in &record.notes {
-        let _ = writeln!(text, "  note      {note}");
-    }
+    notes(&mut text, &record.notes);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordain_cluster::Progress;
+    use ordain_explore::Summary;
+    use ordain_explore::strategy::Kind as Strategy;
+    use ordain_model::Level;
+
+    fn conclude(test: Option<&str>, findings: Vec<Kind>, exhausted: bool, summary: Summary) -> Conclusion {
+        let about = Description {
+            path: PathBuf::from("./program"),
+            command_line: "./program".to_owned(),
+            test: test.map(str::to_owned),
+            level: if test.is_some() { Level::Types } else { Level::Sync },
+            rust: false,
+            strategy: Strategy::Optimal,
+            options: ordain_model::Options::default(),
+            millis: Some(1000),
+        };
+        let progress = Progress { summary, millis: 1000, ..Progress::default() };
+        let run = RunId::parse("program-1").expect("a name of a run");
+        evidence(&run, &about, &ordain_cluster::Outcome::new(exhausted, progress), findings).conclude()
+    }
+
+    /// The sentences are those of checks on one machine, which `tests/verdicts.rs` compares with each other.
+    #[test]
+    fn clusters_say_the_sentences_of_other_checks() {
+        let summary = Summary { executions: 6, threads: 2, visible: 4, ..Summary::default() };
+        let verified = |level: Level| format!("verified at level {level}: {}", level.assumption());
+        let left = "no finding at level sync: nothing was found in 6 executions; what is left was not explored";
+        let blind = "no finding at level sync: there was almost nothing to explore: all that is visible is covered by 6 executions";
+        for (test, findings, exhausted, visible, sentence) in [
+            (None, vec![Kind::Deadlock], false, 4, "finding: deadlock (after 6 executions)".to_owned()),
+            (None, vec![], true, 4, verified(Level::Sync)),
+            (Some("a::test"), vec![], true, 4, verified(Level::Types)),
+            (None, vec![], false, 4, left.to_owned()),
+            (None, vec![], true, 0, blind.to_owned()),
+        ] {
+            let Conclusion { meaning, notes, .. } = conclude(test, findings, exhausted, Summary { visible, ..summary });
+            assert_eq!(meaning, sentence);
+            assert_eq!(notes.iter().any(Note::is_warning), visible == 0, "{notes:?}");
+            assert_eq!(notes.iter().any(|note| note.text == "the time was over"), !exhausted, "{notes:?}");
+        }
+        let nothing = conclude(None, vec![], false, Summary::default());
+        assert_eq!(nothing.meaning, "no verdict: not one execution was complete when the time was over");
+    }
 }

@@ -89,8 +89,8 @@ fn launch(spec: &RunSpec, program: PathBuf, input: Vec<u8>) -> Launch {
     }
 }
 
-/// What is told of a run, wherever it was submitted.
-pub(super) struct About {
+/// What is known of a run, wherever it was submitted.
+pub(super) struct Description {
     /// Where the program was then.
     pub(super) path: PathBuf,
     /// The program with its arguments.
@@ -102,12 +102,18 @@ pub(super) struct About {
     /// Whether it is a Rust program.
     pub(super) rust: bool,
     /// How schedules are chosen.
-    pub(super) strategy: &'static str,
+    pub(super) strategy: Strategy,
+    /// What is assumed of the world.
+    pub(super) options: ordain_model::Options,
+    /// Its limit of time, in milliseconds.
+    pub(super) millis: Option<u64>,
 }
 
-impl About {
+impl Description {
     pub(super) fn new(spec: &RunSpec) -> Self {
         let path = PathBuf::from(spec.origin.as_ref().map_or_else(|| spec.program.name.clone().into(), os));
+        let options = options(spec).ok();
+        let settings = options.as_ref().map_or_else(Settings::default, |options| options.settings.clone());
         Self {
             command_line: ordain_native::command_line(&launch(spec, path.clone(), Vec::new())),
             path,
@@ -116,8 +122,10 @@ impl About {
                 Kind::Program => None,
                 Kind::Test { name } => Some(name.clone()),
             },
-            rust: options(spec).is_ok_and(|options| options.rust),
-            strategy: strategy(spec.rule).name(),
+            rust: options.is_some_and(|options| options.rust),
+            strategy: strategy(spec.rule),
+            options: ordain_native::options(&settings),
+            millis: spec.limits.millis,
         }
     }
 }

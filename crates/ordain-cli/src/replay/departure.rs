@@ -66,12 +66,18 @@ impl Difference {
         let step = session.made();
         let thread = &schedule.steps.get(step)?.0;
         let planned = expected.get(step).filter(|e| !e.text.is_empty());
-        let planned = planned.map_or_else(|| "move".to_owned(), Expected::told);
+        let same = |text: &str| planned.is_some_and(|planned| planned.text == text);
+        let is_there = |place: Option<&Place>| planned.is_some_and(|planned| planned.told().ends_with(&at(place)));
         let instead = match session.told_pending(thread) {
             Some((text, place, true)) => format!("but its {text}{} must wait", at(place.as_ref())),
+            Some((text, place, false)) if same(&text) && is_there(place.as_ref()) => {
+                "and is about to, but with another object or other values".to_owned()
+            }
+            Some((text, place, false)) if same(&text) => format!("and is about to, but{}", at(place.as_ref())),
             Some((text, place, false)) => format!("but is about to {text}{}", at(place.as_ref())),
             None => "but it is not there (it has ended, or was not spawned)".to_owned(),
         };
+        let planned = planned.map_or_else(|| "move".to_owned(), Expected::told);
         Some(Self { step, text: printable(&format!("{thread} was to {planned}, {instead}")) })
     }
 }

@@ -22,10 +22,10 @@ use std::sync::atomic::AtomicBool;
 
 /// What the script for gdb reads.
 #[derive(Serialize)]
-struct Told {
+struct ScriptInput {
     #[serde(flatten)]
     held: Held,
-    steps: Vec<StepTold>,
+    steps: Vec<ShownStep>,
     /// What threads do where the program is held.
     now: BTreeMap<String, String>,
     /// What threads do at the end.
@@ -36,7 +36,7 @@ struct Told {
 }
 
 #[derive(Serialize)]
-struct StepTold {
+struct ShownStep {
     number: u32,
     choice: u32,
     thread: String,
@@ -78,12 +78,12 @@ pub(super) fn debug(
     }
     let now = states(&session, finding.as_ref().filter(|_| session.is_over()));
     let held = session.held().ok_or(Problem::ProcessGone)?;
-    let told = Told {
+    let input = ScriptInput {
         held,
         steps: steps
             .into_iter()
             .zip(decisions)
-            .map(|((name, step), decision)| step_told(name, &step, decision))
+            .map(|((name, step), decision)| shown_step(name, &step, decision))
             .collect(),
         now,
         ends,
@@ -93,7 +93,7 @@ pub(super) fn debug(
             |f| output::printable(&format!("{}: {}", f.story.kind.title(), f.story.headline)),
         ),
     };
-    run(&told, arguments)?;
+    run(&input, arguments)?;
     Ok(if finding.is_some() { Outcome::Finding } else { Outcome::Clean })
 }
 
@@ -108,12 +108,12 @@ fn look_for_gdb() -> Result<(), Problem> {
 }
 
 /// Writes what gdb needs into a directory of its own, and waits for gdb to end.
-fn run(told: &Told, arguments: &Arguments) -> Result<(), Problem> {
+fn run(input: &ScriptInput, arguments: &Arguments) -> Result<(), Problem> {
     let failed = |error| Problem::Gdb { error };
     let directory = tempfile::Builder::new().prefix("ordain-gdb-").tempdir().map_err(failed)?;
     let (script, data) = (directory.path().join("ordain.py"), directory.path().join("data.json"));
     fs::write(&script, SCRIPT).map_err(failed)?;
-    fs::write(&data, serde_json::to_vec(told).map_err(|error| failed(error.into()))?).map_err(failed)?;
+    fs::write(&data, serde_json::to_vec(input).map_err(|error| failed(error.into()))?).map_err(failed)?;
     // Ctrl-C is for gdb, which stops the program then.
     let _ = signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
     let mut command = Command::new("gdb");
@@ -122,9 +122,9 @@ fn run(told: &Told, arguments: &Arguments) -> Result<(), Problem> {
     Ok(())
 }
 
-fn step_told(thread: String, step: &Step, (number, choice): (u32, u32)) -> StepTold {
+fn shown_step(thread: String, step: &Step, (number, choice): (u32, u32)) -> ShownStep {
     let place = step.place.as_ref().map_or_else(String::new, |place| format!(" at {}", place.short()));
-    StepTold { number, choice, thread, text: output::printable(&step.text), place: output::printable(&place) }
+    ShownStep { number, choice, thread, text: output::printable(&step.text), place: output::printable(&place) }
 }
 
 /// What each thread does next, or why it does not.

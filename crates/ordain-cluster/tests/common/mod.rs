@@ -9,8 +9,8 @@ pub use proxy::Proxy;
 pub use server::Server;
 
 use ordain_cluster::{
-    Access, Cluster, Ending, Explorer, FileSpec, Finding, Kind, Progress, Refusal, Returned, RunId, RunSpec,
-    Submission, Timing, WorkerOptions, Workshop, attach, submit, work,
+    Access, Cluster, Ending, Explorer, ExplorerFactory, FileSpec, Finding, Kind, Progress, Refusal, Returned, RunId,
+    RunSpec, Submission, Timing, WorkerOptions, attach, submit, work,
 };
 use ordain_explore::frontier::{Divisible, Done, Order, Rule, Signals, explore_fragment};
 use ordain_explore::strategy::{Optimal, Source};
@@ -84,7 +84,7 @@ struct Search {
     pause: Duration,
 }
 
-impl Workshop for Closures {
+impl ExplorerFactory for Closures {
     fn open(&mut self, spec: &RunSpec, directory: &Path) -> Result<Box<dyn Explorer>, Refusal> {
         let text = std::fs::read_to_string(directory.join(&spec.program.name)).map_err(|e| Refusal(e.to_string()))?;
         let numbers: Vec<usize> = text.split(' ').filter_map(|n| n.parse().ok()).collect();
@@ -217,7 +217,11 @@ pub fn worker(url: &str, name: &str, pause: Duration) -> Part<()> {
     worker_with(url, name, move || Box::new(Closures { most: 8, pause }))
 }
 
-pub fn worker_with(url: &str, name: &str, make: impl Fn() -> Box<dyn Workshop> + Send + Sync + 'static) -> Part<()> {
+pub fn worker_with(
+    url: &str,
+    name: &str,
+    make: impl Fn() -> Box<dyn ExplorerFactory> + Send + Sync + 'static,
+) -> Part<()> {
     let (url, name) = (url.to_owned(), name.to_owned());
     Part::start(move |stop| async move {
         let cluster = connect(&url).await;

@@ -3,24 +3,43 @@
 use super::{LEVEL, Report};
 use crate::program::Program;
 use crate::target::ModeChange;
-use ordain_check::Outcome;
-use ordain_explore::Target as _;
+use ordain_check::{Conclusion, Outcome};
+use ordain_explore::{Summary, Target as _};
 use ordain_model::{ObjectId, ObjectKind};
-use ordain_report::Verdict;
+use ordain_report::{Note, Sight, Verdict};
 use ordain_wire::{Mode, Unmodelled};
+
+/// The warning that almost nothing of a program was visible, if so. Rust's std makes a few calls itself: keys of values, stacks of handlers.
+pub fn blindness(rust: bool, summary: &Summary) -> Option<Note> {
+    let few = if rust { 4 * summary.threads } else { 0 };
+    let advice = if rust {
+        "Locks, channels and atomics of Rust's std work on memory directly, without calls; check such code with the library ordain instead"
+    } else {
+        "It may synchronise by atomics or flags, which level sync does not see"
+    };
+    (summary.threads > 1 && summary.visible <= few).then(|| {
+        Note::warning(format!(
+            "almost nothing was visible: {} threads, but only {} synchronisation calls in an execution. {advice}",
+            summary.threads, summary.visible
+        ))
+    })
+}
 
 /// Says what a campaign came to.
 pub(super) fn report(mut outcome: Outcome<Program>) -> Report {
-    let meaning = outcome.meaning(LEVEL);
-    let notes = notes(&mut outcome);
+    let mut evidence = outcome.evidence(LEVEL, outcome.explorer.check.options());
+    evidence.notes.extend(notes(&mut outcome));
+    if outcome.spin_held && outcome.explorer.native.unmodelled() & Unmodelled::Ticks.bit() != 0 {
+        evidence.held = Some("threads that wait in a loop, and timers with an interval,");
+    }
+    let Conclusion { verdict, meaning, notes } = evidence.conclude();
     let strategy = outcome.strategy_name();
-    let sight = outcome.sight();
     let Program { check, native, .. } = outcome.explorer;
     Report {
-        verdict: outcome.verdict,
+        verdict,
         meaning,
         notes,
-        sight,
+        sight: outcome.sight,
         strategy,
         mode: native.mode(),
         mode_reason: mode_reason(check.program.mode, &native.changes),
@@ -41,70 +60,41 @@ pub(super) fn report(mut outcome: Outcome<Program>) -> Report {
     }
 }
 
-fn notes(outcome: &mut Outcome<Program>) -> Vec<String> {
-    let mut notes = std::mem::take(&mut outcome.notes);
+/// What is to be said of programs only.
+fn notes(outcome: &mut Outcome<Program>) -> Vec<Note> {
+    let mut notes = Vec::new();
     let Program { check, native, atomics, .. } = &mut outcome.explorer;
-    if outcome.blind {
-        let advice = if check.binary.rust {
-            "Locks, channels and atomics of Rust's std work on memory directly, without calls; check such code with \
-             the library ordain instead"
-        } else {
-            "It may synchronise by atomics or flags, which level sync does not see"
-        };
-        notes.push(format!(
-            "ALMOST NOTHING WAS VISIBLE: {} threads, but only {} synchronisation calls in an execution. {advice}",
-            outcome.summary.threads, outcome.visible
-        ));
-    }
-    if let Some(departed) = &outcome.departed {
-        notes.push(format!(
-            "the program synchronises by memory that level sync does not see (atomics, flags): {departed}. The search went on \
-             by random sampling, which proves nothing"
-        ));
+    if outcome.sight == Sight::Nothing {
+        notes.extend(blindness(check.binary.rust, &Summary { visible: outcome.visible, ..outcome.summary }));
     }
     for what in Unmodelled::of(native.unmodelled()) {
         let seen = matches!(what, Unmodelled::Atomics | Unmodelled::Unwatched).then(|| atomics.take()).flatten();
-        notes.push(seen.unwrap_or_else(|| {
+        notes.push(Note::warning(seen.unwrap_or_else(|| {
             format!("threads {}: the order of that is not explored, so nothing is verified", what.text())
-        }));
+        })));
     }
     let children = native.children();
     if children > 0 {
         let processes = if children == 1 { "process" } else { "processes" };
-        notes.push(format!(
-            "an execution made up to {children} child {processes}; what children do, and in which order, is not explored"
-        ));
+        notes.push(
+            format!("an execution made up to {children} child {processes}; what children do, and in which order, is not explored")
+                .into(),
+        );
     }
     if outcome.verdict == Verdict::Verified {
         notes.extend(assumptions(&outcome.explorer));
     }
-    let Program { check, native, .. } = &outcome.explorer;
-    if outcome.spin_held {
-        let timers = native.unmodelled() & Unmodelled::Ticks.bit() != 0;
-        let timers = if timers { ", and timers with an interval," } else { "" };
-        notes.push(format!(
-            "threads that wait in a loop{timers} were held after {} idle rounds; more rounds were not explored",
-            check.settings.spin_bound
-        ));
-    }
-    if outcome.timed_out {
-        let before = if outcome.summary.exhausted { " before the verdict was cross-checked" } else { "" };
-        notes.push(format!("the time was over{before}"));
-    }
-    if outcome.interrupted {
-        notes.push("it was stopped before its end".into());
-    }
-    notes.append(&mut outcome.unconfirmed);
+    let native = &outcome.explorer.native;
     if native.losses > 0 {
         let how = native.last_loss.as_deref().unwrap_or("nobody knows how");
         let processes = if native.losses == 1 { "1 process was" } else { "several processes were" };
-        notes.push(format!("{processes} lost and started again ({how})"));
+        notes.push(format!("{processes} lost and started again ({how})").into());
     }
     notes
 }
 
 /// The options that leave executions out.
-fn assumptions(program: &Program) -> Vec<String> {
+fn assumptions(program: &Program) -> Vec<Note> {
     let (options, names) = (program.check.options(), program.native.names());
     let mut objects = (0..names.object_count() as u32).map(ObjectId);
     let mut notes = Vec::new();

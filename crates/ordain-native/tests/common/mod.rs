@@ -1,13 +1,18 @@
 //! Test programs: the list, compiling them, and checking them.
 #![allow(dead_code, unreachable_pub)] // Each test file uses a part of it.
 
-use ordain_native::{Check, Launch, ProgramSettings, RunOptions, Settings, binary};
+use ordain_native::{Check, Launch, ProgramSettings, Report, RunOptions, Settings, binary};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+/// All notes of a check, in one text.
+pub fn notes(report: &Report) -> String {
+    report.notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ")
+}
 
 /// A program of the list.
 #[derive(Clone, Debug, Default, Deserialize)]

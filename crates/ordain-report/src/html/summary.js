@@ -6,12 +6,6 @@ const VERDICTS = {
   "no finding": { class: "open", icon: "M12 2 A10 10 0 1 0 12 22 A10 10 0 1 0 12 2 M7 12 H17" },
 };
 
-/// Whether a note shouts: its first two words are capitals.
-function isLoud(note) {
-  const words = String(note).trim().split(/\s+/).slice(0, 2);
-  return words.length === 2 && words.every((word) => /\p{Lu}/u.test(word) && !/\p{Ll}/u.test(word));
-}
-
 function exploredShare(run) {
   if (run.exhausted) return 1;
   const log = run.estimate?.log10;
@@ -61,9 +55,9 @@ function facts(run) {
 function summaryView(run) {
   const verdict = VERDICTS[run.verdict] ?? VERDICTS["no finding"];
   const icon = s("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, s("path", { d: verdict.icon }));
-  const notes = listOf(run.notes).slice(0, 200).map((note) => isLoud(note)
-    ? h("li", { class: "warning" }, h("strong", {}, "Warning "), note)
-    : h("li", {}, note));
+  const notes = listOf(run.notes).slice(0, 200).map((note) => note.severity === "warning"
+    ? h("li", { class: "warning" }, h("strong", {}, "Warning "), note.text)
+    : h("li", {}, note.text));
   return h("section", { id: "summary", "aria-labelledby": "verdict" },
     h("div", { class: `verdict ${verdict.class}` }, icon,
       h("div", {}, h("h1", { id: "verdict" }, run.verdict), h("p", {}, run.meaning))),

@@ -258,7 +258,7 @@ pub fn verified() -> Run {
         verdict: Verdict::Verified,
         meaning: "verified at level sync: holds if threads share memory only under the calls that Ordain sees"
             .to_owned(),
-        notes: vec!["standard input was empty".to_owned()],
+        notes: vec!["standard input was empty".into()],
         level: Level::Sync,
         mode: Some("snapshot".to_owned()),
         strategy: "optimal".to_owned(),
@@ -288,7 +288,7 @@ pub fn no_finding() -> Run {
         program: "./queue".to_owned(),
         verdict: Verdict::NoFinding,
         meaning: "no finding at level sync: the time limit ended the search".to_owned(),
-        notes: vec!["about 0.1 % of the classes were run".to_owned()],
+        notes: vec!["about 0.1 % of the classes were run".into()],
         exhausted: false,
         estimate,
         progress: vec![Sample { seconds: 0.5, executions: 60, findings: 0, estimate }],
@@ -344,7 +344,7 @@ pub fn hostile() -> Run {
     let text = || HOSTILE.to_owned();
     run.program = text();
     run.meaning = text();
-    run.notes = vec![text(), String::new()];
+    run.notes = vec![text().into(), "".into()];
     run.mode = Some(text());
     run.wall_seconds = f64::NAN;
     run.cpu_seconds = -1.0;

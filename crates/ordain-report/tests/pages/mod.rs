@@ -1,7 +1,7 @@
 //! Runs and stories that the tests of reports show.
 
 use ordain_report::{
-    Branch, Estimate, Frame, Hold, Kind, Level, Object, Place, Race, RaceAccess, Run, Sample, Shrunk, Size, Step,
+    Branch, Estimate, Frame, Hold, Kind, Level, Note, Object, Place, Race, RaceAccess, Run, Sample, Shrunk, Size, Step,
     Story, Switch, Thread, Verdict, Waiter, Waiting, Workers,
 };
 
@@ -358,8 +358,8 @@ pub(crate) fn run(findings: Vec<Story>) -> Run {
             "The time was over before every class of schedules had been explored, and nothing was found.".to_owned()
         },
         notes: vec![
-            "NOT DETERMINISTIC outside of its threads: the program asks for the time of day.".to_owned(),
-            "At level sync, data races and hand-made synchronisation are not seen.".to_owned(),
+            Note::warning("the program asks for the time of day, which no schedule decides"),
+            "At level sync, data races and hand-made synchronisation are not seen.".into(),
         ],
         level: Level::Sync,
         mode: Some("snapshot".to_owned()),

@@ -1,13 +1,12 @@
 //! Checks that explore fragments for a worker of a cluster, one after the other, until they are told to end.
 
 use super::{Check, Strategy};
-use crate::conduct::{Conductor, Explored, Part};
-use crate::finding::Finding;
+use crate::conduct::Conductor;
 use crate::program::{Body, Program};
 use crate::report::Report;
+use ordain_check::protocol::{Fragment, FragmentFinding, FragmentReport};
 use ordain_check::{Fragments, Settings};
 use ordain_explore::frontier::{Order, Rule};
-use ordain_report::conduct::Found;
 use std::sync::Arc;
 
 impl Check {
@@ -16,12 +15,10 @@ impl Check {
         // Whoever submitted the check gets the schedules; here is a directory that belongs to the run.
         let check = Arc::new(Self { directory: Some(".ordain".into()), ..self.clone() });
         let mut fragments = None;
-        while let Some(part) = conductor.fragment() {
-            let explored = part.map_err(|reason| format!("the fragment makes no sense: {reason}")).and_then(|part| {
-                let opened = fragments.get_or_insert_with(|| check.open(name, body.clone(), part.0));
-                explore(opened.as_mut().map_err(|reason| reason.clone())?, part)
-            });
-            conductor.explored(explored);
+        while let Some(fragment) = conductor.fragment() {
+            let opened = fragments.get_or_insert_with(|| check.open(name, body.clone(), fragment.rule));
+            let opened = opened.as_mut().map_err(|reason| reason.clone());
+            conductor.explored(opened.and_then(|opened| explore(opened, *fragment)));
         }
         Report::new(name, self)
     }
@@ -37,12 +34,10 @@ impl Check {
     }
 }
 
-fn explore(fragments: &mut Fragments<Program>, (_, task, births): Part) -> Result<Explored, String> {
-    let result = fragments.explore(&Order { task, births: Arc::new(births) })?;
-    let found = |(key, finding): (String, Finding)| {
+fn explore(fragments: &mut Fragments<Program>, fragment: Fragment) -> Result<FragmentReport, String> {
+    let result = fragments.explore(&Order { task: fragment.task, births: Arc::new(fragment.births) })?;
+    Ok(FragmentReport::new(result, |key, finding| {
         let written = finding.file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
-        Found { key, schedule: written.unwrap_or(finding.replay), story: finding.story }
-    };
-    let findings = result.findings.into_iter().map(found).collect();
-    Ok(Explored { done: result.done, estimate: result.estimate, findings })
+        FragmentFinding { key, schedule: written.unwrap_or(finding.replay), story: finding.story }
+    }))
 }

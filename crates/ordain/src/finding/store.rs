@@ -40,7 +40,7 @@ pub(super) fn write(
 ) -> Result<PathBuf, String> {
     let directory = run_directory(directory, check);
     let text = schedule.format(&mut |i| executor.execution().steps.get(i).map(|s| describe::step(executor, s)));
-    ordain_report::store::write(&directory, &format!("finding-{number}.ordain"), text.as_bytes())
+    ordain_report::store::write(&directory, &ordain_report::store::finding_file(number), text.as_bytes())
 }
 
 /// The directory of a check's own files. Names of tests have colons, those of checks may have anything.

@@ -31,6 +31,11 @@ impl Sight {
         }
     }
 
+    /// Whether there were threads, and nothing that they did together was seen.
+    pub(crate) fn is_blind(&self) -> bool {
+        self.spawned.load(Relaxed) && !self.together.load(Relaxed)
+    }
+
     /// Why a program cannot be verified although all its schedules were explored.
     pub(crate) fn blind_spot(&self) -> Option<&'static str> {
         if self.strangers.load(Relaxed) {
@@ -39,7 +44,7 @@ impl Sight {
                  what it did was not explored; start it with ordain::thread",
             );
         }
-        (self.spawned.load(Relaxed) && !self.together.load(Relaxed)).then_some(
+        self.is_blind().then_some(
             "no two threads touched the same object that Ordain sees (std's locks and atomics are not seen; use ordain::sync)",
         )
     }

@@ -3,13 +3,13 @@
 mod program;
 mod test;
 
-use ordain_cluster::{Explorer, Kind, Refusal, RunSpec, Workshop};
+use ordain_cluster::{Explorer, ExplorerFactory, Kind, Refusal, RunSpec};
 use std::path::Path;
 
 /// Makes explorers of programs and tests.
-pub(crate) struct Programs;
+pub(crate) struct Factory;
 
-impl Workshop for Programs {
+impl ExplorerFactory for Factory {
     fn open(&mut self, spec: &RunSpec, directory: &Path) -> Result<Box<dyn Explorer>, Refusal> {
         match &spec.kind {
             Kind::Program => Ok(Box::new(program::Program::open(spec, directory)?)),

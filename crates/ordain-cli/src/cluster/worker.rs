@@ -1,11 +1,11 @@
 //! `ordain worker`: explores for runs on a cluster until it is told to leave.
 
+use super::explorer::Factory;
+use super::{Connection, block_on, stop_on_signals};
 use crate::Outcome;
-use crate::cluster::{Connection, block_on, stop_on_signals};
 use crate::options;
 use crate::output;
 use crate::problem::Problem;
-use crate::workshop::Programs;
 use ordain_cluster::{Cluster, Event, WorkerOptions, work};
 
 #[derive(clap::Args)]
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Problem> {
         let places =
             if parallel == 1 { "one fragment at a time".to_owned() } else { format!("{parallel} fragments at a time") };
         say(&format!("worker {name} explores {places} for {}; Ctrl-C leaves", access.shown()));
-        let options = WorkerOptions::new(&name, parallel, || Box::new(Programs));
+        let options = WorkerOptions::new(&name, parallel, || Box::new(Factory));
         work(&cluster, options, stop, move |event| say(&told(&event))).await?;
         Ok(Outcome::Clean)
     })

@@ -1,11 +1,11 @@
 //! What a check tells a person: findings, verdict, and all that the verdict rests on.
 
 use crate::{look, output, replay_line};
+use ordain_check::verdict;
 use ordain_explore::strategy::{Bound, Kind as Strategy};
-use ordain_native::record::{notes, verdict};
 use ordain_native::{Check, Finding, Report, Verdict};
-use ordain_report::Timeouts;
 use ordain_report::terminal::{self, Look, Next};
+use ordain_report::{Note, Timeouts};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(super) fn human(
         }
     }
     let mut text = String::new();
-    let _ = writeln!(text, "{}", verdict(report));
+    let _ = writeln!(text, "{}", report.meaning);
     let line = |text: &mut String, key: &str, value: &str| {
         let _ = writeln!(text, "  {key:<10}{value}");
     };
@@ -46,15 +46,19 @@ pub(super) fn human(
     if report.resumable {
         line(&mut text, "resume", "the same command with --resume goes on from here");
     }
-    let (loud, quiet): (Vec<String>, Vec<String>) = notes(report).into_iter().partition(|note| is_loud(note));
-    for note in &quiet {
-        line(&mut text, "note", note);
-    }
-    for note in &loud {
-        let _ = writeln!(text, "\nWARNING: {note}");
-    }
+    notes(&mut text, &report.notes);
     // Findings are clean already, and may be in colour.
     findings + &output::printable_lines(&text)
+}
+
+/// Notes, and then warnings where nobody overlooks them.
+pub(crate) fn notes(text: &mut String, notes: &[Note]) {
+    for note in notes.iter().filter(|note| !note.is_warning()) {
+        let _ = writeln!(text, "  note      {}", note.text);
+    }
+    for warning in notes.iter().filter(|note| note.is_warning()) {
+        let _ = writeln!(text, "\nWARNING: {}", warning.text);
+    }
 }
 
 /// A finding, with the commands that show more of it as they can be typed here.
@@ -84,26 +88,9 @@ pub(crate) fn next(finding: &Finding, directory: Option<&Path>) -> Next {
     next
 }
 
-/// Notes that take the ground from under a verdict begin in capitals.
-fn is_loud(note: &str) -> bool {
-    note.split_whitespace().take(2).all(|word| word.chars().all(|c| c.is_ascii_uppercase()))
-}
-
 fn explored(check: &Check, report: &Report) -> String {
     let summary = &report.summary;
-    let executions = plural(summary.executions, "execution");
-    let verified = report.verdict == Verdict::Verified;
-    let mut text = match classes(report) {
-        Some(1) if verified => format!("the only class of schedules, in {executions}"),
-        Some(classes) if verified => {
-            format!("all {} of schedules, in {executions}", plural_of(classes, "class", "classes"))
-        }
-        None if verified => format!("every class of schedules, in {executions}"),
-        _ => executions,
-    };
-    if summary.blocked > 0 {
-        let _ = write!(text, ", and {} cut short", summary.blocked);
-    }
+    let mut text = verdict::explored(report.verdict, report.strategy, summary);
     let _ = write!(
         text,
         "; up to {} and {}",
@@ -118,13 +105,6 @@ fn explored(check: &Check, report: &Report) -> String {
         let _ = write!(text, "; cross-checked by {} sampled {samples}", terminal::large(report.cross_checked));
     }
     text
-}
-
-/// How many classes of schedules there are, if that is known.
-fn classes(report: &Report) -> Option<u64> {
-    // These run each class once; others run more, and so tell nothing.
-    let each_once = ["optimal", "source", "dpor"].contains(&report.strategy);
-    (report.summary.exhausted && each_once).then_some(report.summary.executions)
 }
 
 fn took(report: &Report) -> String {
@@ -155,9 +135,5 @@ fn strategy(check: &Check, report: &Report) -> String {
 
 /// `1 thing`, `2 things`.
 pub(crate) fn plural(count: u64, thing: &str) -> String {
-    plural_of(count, thing, &format!("{thing}s"))
-}
-
-fn plural_of(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }

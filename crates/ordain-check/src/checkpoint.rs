@@ -1,9 +1,9 @@
-//! Checkpoints: files that keep what is left of a search, so that it can be gone on with in another process.
+//! Checkpoints: files with what is left of a search, so that another process can resume it.
 //!
-//! A checkpoint is believed only if it is whole (it is sealed with a hash) and about the very same thing: its *identity* says by name what is
-//! explored and how, so that it can be told what differs. What is inside is a matter of whoever keeps it.
+//! A checkpoint is read only if it is whole (it is sealed with a hash) and of the same search: its *identity* names what is explored and how, so
+//! that a refusal says what differs. What is inside is up to the campaign that writes it.
 
-use crate::{fingerprint, store};
+use ordain_report::{fingerprint, store};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ pub const FILE: &str = "checkpoint";
 const HEAD: &str = "ordain checkpoint 3 ";
 /// Larger files are refused.
 const MOST_BYTES: u64 = 1 << 32;
-/// How often what is left is kept, at most, and how often its own time that is at least.
+/// The least time between checkpoints, and how often the time that writing one takes.
 const PAUSE: Duration = Duration::from_millis(200);
 const SHARE: u32 = 25;
 
@@ -31,7 +31,7 @@ pub fn write(directory: &Path, name: &str, identity: &Identity, body: &[u8]) -> 
     store::write(directory, name, &bytes).map(|_| ())
 }
 
-/// Reads a checkpoint; `None` if there is none. An error says why it cannot be gone on with.
+/// Reads a checkpoint; `None` if there is none. An error says why it cannot be resumed.
 pub fn read(directory: &Path, name: &str, identity: &Identity) -> Result<Option<Vec<u8>>, String> {
     let mut bytes = Vec::new();
     match store::open(&directory.join(name)) {
@@ -42,7 +42,7 @@ pub fn read(directory: &Path, name: &str, identity: &Identity) -> Result<Option<
     open(&bytes, identity).map(Some)
 }
 
-/// What to tell of a search that should have gone on.
+/// The note on a search that was to be resumed and is not.
 pub fn begun_again(reason: &str) -> String {
     format!("it began again from its beginning, because its search could not be resumed: {reason}")
 }
@@ -87,28 +87,28 @@ fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&bytes[..end], &bytes[end + 1..]))
 }
 
-/// When it is time to keep what is left.
+/// When the next checkpoint is due.
 #[derive(Debug)]
-pub struct Rhythm {
-    kept: Instant,
+pub struct CheckpointTimer {
+    written: Instant,
     pause: Duration,
 }
 
-impl Default for Rhythm {
+impl Default for CheckpointTimer {
     fn default() -> Self {
-        Self { kept: Instant::now(), pause: PAUSE }
+        Self { written: Instant::now(), pause: PAUSE }
     }
 }
 
-impl Rhythm {
+impl CheckpointTimer {
     /// Whether it is time.
     pub fn is_due(&self) -> bool {
-        self.kept.elapsed() >= self.pause
+        self.written.elapsed() >= self.pause
     }
 
-    /// Something was kept, since `begin`: it must not take more than a small share of the time.
+    /// One was written, since `begin`: that must not take more than a small share of the time.
     pub fn note(&mut self, begin: Instant) {
-        *self = Self { kept: Instant::now(), pause: PAUSE.max(begin.elapsed() * SHARE) };
+        *self = Self { written: Instant::now(), pause: PAUSE.max(begin.elapsed() * SHARE) };
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_read_again_if_it_is_the_same() {
+    fn a_checkpoint_is_read_again_if_its_identity_is_the_same() {
         let directory = tempfile::tempdir().expect("room for temporary files");
         let at = directory.path();
         assert_eq!(read(at, FILE, &identity("a")), Ok(None));

@@ -34,6 +34,11 @@ impl Explorer for Program {
             let record = Record { story: found.story, schedule, path: Some(self.path.clone()) };
             Finding { key, record: serde_json::to_vec(&record).unwrap_or_default() }
         });
-        Ok(Returned { findings: findings.collect(), estimate: result.estimate, ..Returned::new(result.done) })
+        Ok(Returned {
+            findings: findings.collect(),
+            estimate: result.estimate,
+            cpu: result.cpu,
+            ..Returned::new(result.done)
+        })
     }
 }

@@ -42,18 +42,18 @@ pub fn tell(words: &dyn Words, sources: &mut Sources, facts: &Facts<'_>) -> Stor
     let mut narrator = Narrator::default();
     narrator.learn(words, sources, facts.execution);
     let named = narrator.words(words);
-    let mut teller = Teller {
+    let mut storyteller = Storyteller {
         words: &named,
         sources: RefCell::new(sources),
         execution: facts.execution,
         threads: Vec::new(),
         objects: Vec::new(),
     };
-    teller.find_threads();
-    teller.story(facts)
+    storyteller.find_threads();
+    storyteller.story(facts)
 }
 
-struct Teller<'a> {
+struct Storyteller<'a> {
     words: &'a Named<'a>,
     sources: RefCell<&'a mut Sources>,
     execution: &'a Execution,
@@ -63,7 +63,7 @@ struct Teller<'a> {
     objects: Vec<ObjectId>,
 }
 
-impl Teller<'_> {
+impl Storyteller<'_> {
     fn find_threads(&mut self) {
         let mut born: Vec<(u32, ThreadId)> = Vec::new();
         for (index, step) in self.execution.spawned_by.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! Explores a Rust test: its binary runs in a process of its own, whose check connects to us and explores fragments.
 
 use crate::cluster::Record;
+use ordain_check::protocol::{self, Message, Request, SOCKET, VERSION, receive, send};
 use ordain_cluster::{Explorer, Finding, Refusal, Returned, RunSpec};
-use ordain_explore::frontier::{Order as Fragment, Rule, Signals};
-use ordain_report::conduct::{Order, SOCKET, Told, VERSION, meaning, part, receive, send};
+use ordain_explore::frontier::{Order, Rule, Signals};
 use std::ffi::OsString;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::os::unix::ffi::OsStringExt as _;
@@ -27,8 +27,8 @@ pub(super) struct Test {
     to: UnixStream,
     from: BufReader<Patient>,
     rule: Rule,
-    /// What whoever submitted the run should know.
-    notes: Vec<String>,
+    /// What weakens the verdict of the run.
+    warnings: Vec<String>,
 }
 
 /// A process that ends with us, and its children with it.
@@ -131,7 +131,7 @@ impl<'a> Door<'a> {
         let mut process = self.start()?;
         if let Arrival::Check(mut first) = self.wait(&mut process, PATIENCE)? {
             // If it is not heard, there is no other one.
-            let _ = send(&mut first, &Order::Stop);
+            let _ = send(&mut first, &Request::Stop);
         }
         Ok(matches!(self.wait(&mut process, SOON)?, Arrival::Check(_)))
     }
@@ -158,22 +158,22 @@ impl Test {
                 return Err(Refusal(format!("the test `{name}` made no check for {} seconds", PATIENCE.as_secs())));
             }
         };
-        let mut notes = Vec::new();
+        let mut warnings = Vec::new();
         if door.has_more()? {
-            notes.push(format!(
-                "THE TEST `{name}` MAKES MORE CHECKS THAN ONE, and only the first was explored: give each a test of its own"
+            warnings.push(format!(
+                "the test `{name}` makes more checks than one, and only the first was explored: give each a test of its own"
             ));
         }
         let to = stream.try_clone().map_err(cannot("the test was lost"))?;
         let from = BufReader::new(Patient { stream, until: Instant::now() + PATIENCE });
-        let mut test = Self { process, to, from, rule: spec.rule, notes };
+        let mut test = Self { process, to, from, rule: spec.rule, warnings };
         match test.hear(PATIENCE)? {
-            Told::Hello { version: VERSION, .. } => Ok(test),
+            Message::Hello { version: VERSION, .. } => Ok(test),
             _ => Err(Refusal("the test was built with another version of Ordain".into())),
         }
     }
 
-    fn hear(&mut self, patience: Duration) -> Result<Told, Refusal> {
+    fn hear(&mut self, patience: Duration) -> Result<Message, Refusal> {
         self.from.get_mut().until = Instant::now() + patience;
         match receive(&mut self.from) {
             Ok(Some(told)) => Ok(told),
@@ -187,26 +187,28 @@ impl Test {
 }
 
 impl Explorer for Test {
-    fn explore(&mut self, order: &Fragment, signals: &Signals) -> Result<Returned, Refusal> {
+    fn explore(&mut self, order: &Order, signals: &Signals) -> Result<Returned, Refusal> {
         if signals.stop.load(Relaxed) {
             return Err(Refusal("the worker leaves".into()));
         }
-        let fragment = part(&(self.rule, &order.task, &*order.births));
-        send(&mut self.to, &Order::Explore(fragment)).map_err(cannot("the test was lost"))?;
+        let fragment = protocol::Fragment { rule: self.rule, task: order.task.clone(), births: order.births.to_vec() };
+        send(&mut self.to, &Request::Explore(Box::new(fragment))).map_err(cannot("the test was lost"))?;
         let patience = Duration::from_micros(order.task.slice).saturating_mul(2).saturating_add(PATIENCE);
         match self.hear(patience)? {
-            Told::Explored { done, estimate, findings } => {
-                let nonsense = |reason| Refusal(format!("the test says what makes no sense: {reason}"));
-                let done = meaning(done).map_err(nonsense)?;
-                // Without an estimate a search goes on all the same.
-                let estimate = meaning(estimate).unwrap_or_default();
-                let findings = findings.into_iter().map(|found| {
+            Message::Explored(report) => {
+                let findings = report.findings.into_iter().map(|found| {
                     let record = Record { story: found.story, schedule: found.schedule, path: None };
                     Finding { key: found.key, record: serde_json::to_vec(&record).unwrap_or_default() }
                 });
-                Ok(Returned { done, findings: findings.collect(), estimate, notes: self.notes.clone() })
+                Ok(Returned {
+                    findings: findings.collect(),
+                    estimate: report.estimate,
+                    warnings: self.warnings.clone(),
+                    cpu: report.cpu,
+                    ..Returned::new(report.done)
+                })
             }
-            Told::Lost(reason) => Err(Refusal(reason)),
+            Message::Lost(reason) => Err(Refusal(reason)),
             _ => Err(Refusal("the test says what it was not asked for".into())),
         }
     }

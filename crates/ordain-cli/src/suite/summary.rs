@@ -2,7 +2,8 @@
 
 use crate::progress::large;
 use crate::{output, replay_line};
-use ordain_report::{Run, Verdict, number, percent, terminal::plural};
+use ordain_check::verdict::INTERRUPTED;
+use ordain_report::{Note, Run, Verdict, number, percent, terminal::plural};
 use ordain_suite::{Row, Suite, SuiteResult, replay_command};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,7 +22,7 @@ pub(super) fn human(suite: &Suite, result: &SuiteResult) -> String {
         }
         None if result.is_unfinished() => {
             let why = why_unfinished(result);
-            let _ = writeln!(text, "\n{why}. To go on with the tests that are not done:");
+            let _ = writeln!(text, "\n{why}. To resume the tests that are not done:");
             let _ = writeln!(text, "  {} suite --resume {}", replay_line::own_name(), replay_line::path(&directory));
         }
         None => {}
@@ -170,9 +171,9 @@ fn troubles(text: &mut String, result: &SuiteResult) {
 /// What weakens verdicts. That a test was stopped is in the table.
 fn notes(text: &mut String, result: &SuiteResult) {
     // Each once, with the tests that it is of.
-    let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut notes: Vec<(&Note, Vec<&str>)> = Vec::new();
     for (row, run) in result.rows.iter().filter_map(|row| Some((row, row.run.as_ref()?))) {
-        for note in run.notes.iter().filter(|note| *note != "it was stopped before its end") {
+        for note in run.notes.iter().filter(|note| note.text != INTERRUPTED) {
             match notes.iter_mut().find(|known| known.0 == note) {
                 Some((_, names)) if names.contains(&row.name.as_str()) => {}
                 Some((_, names)) => names.push(&row.name),
@@ -180,13 +181,18 @@ fn notes(text: &mut String, result: &SuiteResult) {
             }
         }
     }
+    notes.sort_by_key(|(note, _)| note.is_warning());
     for (number, (note, names)) in notes.iter().enumerate() {
         let names = match names.split_at(names.len().min(MOST_NAMES)) {
             (names, []) => names.join(", "),
             (names, more) => format!("{} and {} more", names.join(", "), more.len()),
         };
-        let begin = if number == 0 { "\n" } else { "" };
-        let _ = writeln!(text, "{begin}note     {}: {}", one_line(&names), one_line(note));
+        let severity = match (number, note.is_warning()) {
+            (_, true) => "\nWARNING:",
+            (0, false) => "\nnote    ",
+            _ => "note    ",
+        };
+        let _ = writeln!(text, "{severity} {}: {}", one_line(&names), one_line(&note.text));
     }
 }
 
