@@ -20,6 +20,7 @@ mod excerpt;
 #[cfg(feature = "export")]
 pub mod explain;
 pub mod fingerprint;
+mod function;
 #[cfg(feature = "export")]
 pub mod html;
 #[cfg(feature = "export")]
@@ -54,6 +55,7 @@ mod when;
 
 pub use branches::branch;
 pub use excerpt::keep_sources;
+pub use function::short_function;
 pub use kind::{Kind, Sight, Verdict};
 pub use note::{Note, Severity};
 pub use ordain_model::{Level, Size};

@@ -7,6 +7,8 @@ mod timeline;
 
 pub use timeline::Timeline;
 
+use crate::function::short_function;
+use crate::source::is_own;
 use crate::story::{Frame, Place, Shrunk, Story, Thread};
 use anstyle::{Ansi256Color, Effects, Style};
 use ordain_model::Size;
@@ -235,12 +237,7 @@ fn stacks(story: &Story, page: &mut Page) {
         let given = thread.given.as_ref().map_or_else(String::new, |g| format!(" ({g:?})"));
         let doing = thread.doing.as_ref().map_or_else(String::new, |d| format!(", about to {d}"));
         page.line(PLAIN, &format!("{given}{}{doing}:", if thread.culprit { " (here)" } else { "" }));
-        for frame in thread.frames.iter().take(MOST_FRAMES) {
-            show_frame(frame, page);
-        }
-        if thread.frames.len() > MOST_FRAMES {
-            page.line(FAINT, &format!("    ... {} more", plural(thread.frames.len() - MOST_FRAMES, "frame")));
-        }
+        show_frames(&thread.frames, page);
     }
     if hidden > 0 {
         page.end();
@@ -248,8 +245,29 @@ fn stacks(story: &Story, page: &mut Page) {
     }
 }
 
+/// A stack: where the thread is, and what the user's own functions did on the way there. Calls within libraries are folded.
+fn show_frames(frames: &[Frame], page: &mut Page) {
+    let is_own = |frame: &Frame| frame.place.as_ref().is_some_and(|place| is_own(&place.file));
+    let folds = frames.iter().any(is_own);
+    let (mut at, mut shown) = (0, 0);
+    while at < frames.len() && shown < MOST_FRAMES {
+        let foreign = frames[at..].iter().take_while(|frame| !is_own(frame)).count();
+        if folds && at > 0 && foreign > 1 {
+            page.line(FAINT, &format!("    ... {} of libraries", plural(foreign, "frame")));
+            at += foreign;
+        } else {
+            show_frame(&frames[at], page);
+            at += 1;
+        }
+        shown += 1;
+    }
+    if at < frames.len() {
+        page.line(FAINT, &format!("    ... {} more", plural(frames.len() - at, "frame")));
+    }
+}
+
 fn show_frame(frame: &Frame, page: &mut Page) {
-    let function = frame.function.as_deref().unwrap_or("?");
+    let function = frame.function.as_deref().map_or_else(|| "?".to_owned(), short_function);
     match &frame.place {
         Some(place) => {
             page.put(PLAIN, &format!("    {function} at {}", near(place)));
