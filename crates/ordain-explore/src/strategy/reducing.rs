@@ -51,13 +51,13 @@ struct Share {
     connection: Option<Connection>,
 }
 
-/// What was considered.
+/// Something that was considered at a state.
 #[derive(Clone, Copy)]
-enum Level {
+enum Considered {
     /// A reversal.
-    Sequence,
+    Reversal,
     /// What would be told of it.
-    Told,
+    Message,
 }
 
 /// How a search plans.
@@ -279,7 +279,7 @@ impl Share {
         {
             return;
         }
-        if self.is_new(Level::Told, at, items) {
+        if self.is_new(Considered::Message, at, items) {
             let items = (0..items.len()).map(|i| {
                 let (transition, footprint) = items.item(i);
                 Item { transition, op: items.op(i), footprint: Footprint::from_slice(footprint), left: items.left(i) }
@@ -289,8 +289,8 @@ impl Share {
     }
 
     /// Notes that something was considered at a state; false if it had been.
-    fn is_new(&mut self, level: Level, at: usize, items: &impl Items) -> bool {
-        let mut key = u128::from(self.finished) << 64 | (at as u128) << 1 | level as u128;
+    fn is_new(&mut self, what: Considered, at: usize, items: &impl Items) -> bool {
+        let mut key = u128::from(self.finished) << 64 | (at as u128) << 1 | what as u128;
         for i in 0..items.len() {
             let Transition { thread, choice } = items.item(i).0;
             key = mix(key, u128::from(thread.0) << 32 | u128::from(choice));
@@ -338,7 +338,7 @@ impl<M: Method> Reducing<M> {
                 share.tell(at, sequence);
             } else if !M::is_planned(trees, node.tree, taken, sequence, order)
                 && !M::is_begun(&node.others, sequence, order)
-                && (M::WHOLE || share.is_connected() || share.is_new(Level::Sequence, at, sequence))
+                && (M::WHOLE || share.is_connected() || share.is_new(Considered::Reversal, at, sequence))
             {
                 share.tell(at, &M::told(sequence, order));
                 share.see_others(at, &mut node.others);

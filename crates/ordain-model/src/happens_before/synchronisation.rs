@@ -134,3 +134,49 @@ impl Synchronisation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execution::{Site, Transition};
+    use crate::names::ObjectKind;
+    use crate::{Arbiter, Options};
+
+    /// Whether a thread that loads what main has stored knows what main did before; fences are around the store and the load.
+    fn is_known(store: MemoryOrder, load: MemoryOrder, fences: bool) -> bool {
+        let mut arbiter = Arbiter::new(Options::default());
+        arbiter.begin();
+        let cell = arbiter.create(ThreadId::MAIN, ObjectKind::Atomic, 0);
+        let child = arbiter.next_child(ThreadId::MAIN);
+        let mut step = |thread, op| {
+            arbiter.announce(thread, op, Site(0));
+            arbiter.apply(Transition::first(thread));
+        };
+        step(ThreadId::MAIN, Operation::Spawn { child });
+        step(ThreadId::MAIN, Operation::Store { cell, order: store });
+        step(child, Operation::Load { cell, order: load });
+        let mut synchronisation = Synchronisation::new(2);
+        synchronisation.step(arbiter.execution(), 0);
+        let before = synchronisation.clock(ThreadId::MAIN)[0];
+        assert!(synchronisation.clock(child)[0] < before, "what main does after making a thread is unknown to it");
+        if fences {
+            synchronisation.fence(ThreadId::MAIN, MemoryOrder::Release);
+        }
+        synchronisation.step(arbiter.execution(), 1);
+        synchronisation.step(arbiter.execution(), 2);
+        if fences {
+            synchronisation.fence(child, MemoryOrder::Acquire);
+        }
+        synchronisation.clock(child)[0] >= before
+    }
+
+    #[test]
+    fn who_acquires_what_was_released_knows_what_came_before() {
+        use MemoryOrder::{Acquire, Relaxed, Release, SeqCst};
+        assert!(is_known(Release, Acquire, false));
+        assert!(is_known(SeqCst, SeqCst, false));
+        assert!(!is_known(Relaxed, Acquire, false));
+        assert!(!is_known(Release, Relaxed, false));
+        assert!(is_known(Relaxed, Relaxed, true));
+    }
+}
