@@ -160,7 +160,7 @@ fn plain(sentence: &str) -> String {
     });
     let mut plain = String::new();
     for word in same.split(' ') {
-        let number = word.chars().any(|c| c.is_ascii_digit()) || ["%", "×"].contains(&word);
+        let number = word.chars().any(|c| c.is_ascii_digit()) || ["%", "%)", "×"].contains(&word);
         let shown = match word {
             word if !number => word.to_owned(),
             word if word.starts_with('(') && !word.contains('%') && !word.contains('–') => "(#)".to_owned(),
