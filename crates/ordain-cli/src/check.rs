@@ -28,7 +28,9 @@ use std::time::Duration;
 
 pub(crate) use place::INPUT;
 use place::Substitute;
-pub(crate) use summary::{next, notes, plural, rate, story, story_without_timeline};
+#[cfg(feature = "cluster")]
+pub(crate) use summary::notes;
+pub(crate) use summary::{next, plural, rate, story, story_without_timeline};
 
 /// More workers would only wait for each other.
 const MOST_WORKERS: usize = 1024;

@@ -6,7 +6,7 @@ use ordain_model::Level;
 use ordain_native::{LEVEL, Report};
 use ordain_report::{Estimate, Note, Sight, Story, Workers};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The version of all objects here; it changes when a field changes its meaning or goes away.
 pub(crate) const VERSION: u32 = 2;
@@ -142,7 +142,7 @@ impl<'a> ClusterCheck<'a> {
     pub(crate) fn new(
         run: &'a str,
         record: &'a ordain_report::Run,
-        files: Vec<Option<PathBuf>>,
+        files: Vec<Option<std::path::PathBuf>>,
         progress: &ordain_cluster::Progress,
     ) -> Self {
         let findings = record.findings.iter().zip(&files).map(|(story, file)| Finding::new(story, file.as_deref()));

@@ -21,7 +21,7 @@ fn the_default_program_shows_a_lost_wake_up() {
     assert!(text.contains("-> woke 0"), "{text}");
     assert!(text.contains(" replay .ordain/ordain-demo-waiter/finding-1.ordain\n"), "{text}");
     assert!(!text.contains("cargo test"), "{text}");
-    assert!(text.contains("[strategy: optimal; "), "{text}");
+    assert!(text.contains("; strategy: optimal; "), "{text}");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn every_strategy_finds_the_lost_update() {
     for strategy in ["dfs", "dpor", "source", "optimal", "random", "urw", "pct", "pos", "portfolio"] {
         let mut command = ordain(directory.path());
         command.args(["demo", "counter", "--strategy", strategy, "--seed", "3"]);
-        command.assert().code(1).stdout(contains(format!("[strategy: {strategy}; ")));
+        command.assert().code(1).stdout(contains(format!("; strategy: {strategy}; ")));
     }
 }
 
@@ -74,7 +74,7 @@ fn limits_are_kept() {
     let mut command = ordain(directory.path());
     command.args(["demo", "transfer", "--strategy", "optimal", "--max-executions", "1"]);
     command.assert().code(0).stdout(
-        contains("no finding at level ordain types: nothing was found in 1 execution, ")
+        contains("no finding at level ordain types: nothing was found in 1 execution; ")
             .and(contains(" classes explored")),
     );
 }
@@ -84,7 +84,7 @@ fn all_executions_that_misbehave_are_counted() {
     let directory = directory();
     let mut command = ordain(directory.path());
     command.args(["demo", "counter", "--keep-going"]);
-    command.assert().code(1).stdout(contains("in 4 executions) [4 executions; 2 misbehaved; "));
+    command.assert().code(1).stdout(contains("(after 4 executions) [4 executions; 2 misbehaved; "));
 }
 
 #[test]

@@ -87,6 +87,7 @@ static void *run(void *argument) { take(0); return argument; }
 int main(int count, char **arguments) {
     (void)count;
     rounds = atoi(arguments[1]);
+    for (volatile long i = 0; rounds < 0 && i < 4000000000L; i++) {}
     pthread_t thread;
     pthread_create(&thread, 0, run, 0);
     take(atoi(arguments[2]));
@@ -147,7 +148,7 @@ fn situations() -> Vec<Situation> {
         Situation {
             name: "nothing",
             rust: quiet().max_time(Duration::from_millis(1)).run(|| std::thread::sleep(Duration::from_millis(600))),
-            program: (&["--max-time", "1ms"], ["1", "0"], 2),
+            program: (&["--max-time", "1ms"], ["-1", "0"], 2),
             sentence: "no verdict: not one execution was complete when the time was over",
         },
     ]

@@ -140,7 +140,7 @@ fn the_schema_has_the_fields_of_the_structs_and_no_others() {
 fn what_is_no_record_is_refused() {
     let good = record(&common::full());
     for (pointer, value) in [
-        ("/version", json!(2)),
+        ("/version", json!(1)),
         ("/verdict", json!("fine")),
         ("/executions", json!(-1)),
         ("/findings/0/kind", json!("data race")),

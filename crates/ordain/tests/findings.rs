@@ -253,7 +253,7 @@ fn the_report_says_how_much_it_rests_on() {
     assert_eq!(report.verdict, Verdict::Finding);
     assert_eq!((report.failing, report.findings.len()), (1, 1));
     let text = report.to_string();
-    assert!(text.starts_with("finding: 1 of "), "{text}");
+    assert!(text.starts_with("finding: panic (after 2 executions) [2 executions; 1 misbehaved; "), "{text}");
     assert!(text.contains("strategy: optimal; level: ordain types; memory model: sequential consistency"), "{text}");
     assert_eq!((report.threads, report.depth), (2, 9));
 }
@@ -262,5 +262,5 @@ fn the_report_says_how_much_it_rests_on() {
 fn check_panics_with_the_finding_and_the_report() {
     let text = panic_text(|| quiet().run(lost_update).expect_no_finding());
     assert!(text.starts_with("ordain found: panic\n"), "{text}");
-    assert!(text.contains("\nreplay  ORDAIN_REPLAY=") && text.contains("finding: 1 of "), "{text}");
+    assert!(text.contains("\nreplay  ORDAIN_REPLAY=") && text.contains("finding: panic (after "), "{text}");
 }

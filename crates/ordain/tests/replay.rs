@@ -114,7 +114,7 @@ fn a_schedule_file_is_written_and_replays() {
     assert!(!output.status.success());
     assert!(text(&output).contains("lost two"), "{}", text(&output));
     assert!(text(&output).contains("(after 1 execution) [1 execution; 1 misbehaved; "), "{}", text(&output));
-    assert!(text(&output).contains("[strategy: replay of "), "{}", text(&output));
+    assert!(text(&output).contains("; strategy: replay of "), "{}", text(&output));
 }
 
 #[test]
