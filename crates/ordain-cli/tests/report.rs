@@ -56,7 +56,12 @@ fn what_is_no_run_is_told() {
     assert!(text.contains("there is no run in .ordain here"), "{text}");
     let text = people(ordain(directory.path()).args(["report", "nowhere"]), 2);
     assert!(text.contains("nowhere is not the directory of a run"), "{text}");
-    for (contents, reason) in [("{", "EOF"), ("[]", "invalid"), ("{\"version\": 7}", "missing field")] {
+    for (contents, reason) in [
+        ("{", "EOF"),
+        ("[]", "invalid"),
+        ("{\"version\": 2}", "missing field"),
+        ("{\"version\": 7}", "another version"),
+    ] {
         write(directory.path(), "run.json", contents);
         let text = people(ordain(directory.path()).args(["report", "."]), 2);
         assert!(text.contains(reason), "{text}");
