@@ -224,6 +224,10 @@ pub trait Explorer: Target + Sized + 'static {
     fn must_stay(&self) -> Option<String> {
         None
     }
+    /// Why nothing can be verified, however much is explored, if what was run so far shows that.
+    fn doubt(&self) -> Option<String> {
+        None
+    }
     /// How many samples a verdict is cross-checked with, at least and at most; between them time decides.
     fn samples(&self) -> (u64, u64) {
         (1000, u64::MAX)

@@ -36,6 +36,8 @@ pub struct FragmentResult<F> {
     pub findings: Vec<(String, F)>,
     /// How many executions there are in all, if that was estimated.
     pub estimate: Option<Estimate>,
+    /// Why nothing can be verified, if that has turned out so.
+    pub doubt: Option<String>,
     /// Processor time that it took.
     pub cpu: Duration,
 }
@@ -90,6 +92,7 @@ impl<E: Explorer> Fragments<E> {
                 Err(problem) => problem.to_string(),
             });
         }
+        let doubt = worker.explorer.doubt();
         let Some(done) = turn.done.take() else { return Err("there is no result".into()) };
         let mut findings = Vec::new();
         if let Some(observation) = turn.observation.take() {
@@ -104,7 +107,7 @@ impl<E: Explorer> Fragments<E> {
             self.foreseen = Some(Instant::now());
         }
         let cpu = turn.cpu + processor_time().saturating_sub(begin);
-        Ok(FragmentResult { done, findings, estimate: turn.estimate, cpu })
+        Ok(FragmentResult { done, findings, estimate: turn.estimate, doubt, cpu })
     }
 
     fn confirm(&mut self, observation: Observation) -> Result<E::Finding, Problem<E::Failure>> {

@@ -95,6 +95,8 @@ pub struct FragmentReport {
     pub estimate: Option<Total>,
     /// What was found in it.
     pub findings: Vec<FragmentFinding>,
+    /// Why nothing can be verified, if that has turned out so.
+    pub doubt: Option<String>,
     /// Processor time of exploring it.
     pub cpu: Duration,
 }
@@ -103,7 +105,7 @@ impl FragmentReport {
     /// The report on a fragment, with its findings as they are told.
     pub fn new<F>(result: FragmentResult<F>, tell: impl Fn(String, F) -> FragmentFinding) -> Self {
         let findings = result.findings.into_iter().map(|(key, finding)| tell(key, finding)).collect();
-        Self { done: result.done, estimate: result.estimate, findings, cpu: result.cpu }
+        Self { done: result.done, estimate: result.estimate, findings, doubt: result.doubt, cpu: result.cpu }
     }
 }
 

@@ -58,6 +58,18 @@ mod explored {
 
     #[test]
     #[ignore = "for workers of clusters"]
+    fn by_locks_of_std() {
+        ordain::check(|| {
+            let count = std::sync::Arc::new(std::sync::Mutex::new(0));
+            let other = count.clone();
+            let thread = ordain::thread::spawn(move || *other.lock().unwrap() += 1);
+            *count.lock().unwrap() += 1;
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    #[ignore = "for workers of clusters"]
     fn panics() {
         ordain::check(|| {
             let (mutex, other) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
@@ -196,6 +208,11 @@ fn what_is_not_explored_of_a_test_is_said() {
     assert_eq!(result["level"], "ordain types", "what is visible of a test is not what is visible of a program");
     assert!(result["meaning"].as_str().unwrap().starts_with("verified at level ordain types: "), "{result:#}");
     assert_eq!(result["estimate"], 34_650, "{result:#}");
+    // What a check on one machine does not verify is not verified on a cluster.
+    let result = json(&fleet.check_test("explored::by_locks_of_std", &[]).output().unwrap());
+    assert_eq!(result["verdict"], "no finding", "{result:#}");
+    assert!(result["notes"].to_string().contains("no two threads touched the same object"), "{result:#}");
+    common::assert_valid(&result);
 }
 
 #[test]

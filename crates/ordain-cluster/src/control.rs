@@ -30,7 +30,7 @@ const INLINE_FINDINGS: usize = 128 << 10;
 const MOST_FINDINGS: usize = 10_000;
 /// No fragment takes longer, in microseconds, whatever its worker says.
 const MOST_MICROS: u64 = 3_600_000_000;
-/// More warnings are not kept, nor longer ones.
+/// More warnings are not kept, and longer ones are cut.
 const MOST_WARNINGS: usize = 16;
 const LONGEST_WARNING: usize = 2_000;
 
@@ -42,6 +42,7 @@ struct Saved {
     tasks: BTreeMap<u64, Task>,
     findings: Vec<(String, Parcel)>,
     warnings: Vec<String>,
+    doubts: Vec<String>,
 }
 
 /// A run under control.
@@ -126,7 +127,7 @@ async fn load(cluster: &Cluster, run: &RunId, state: &State) -> Result<(RunSpec,
     let spec = cluster.patiently(|| cluster.spec(run)).await?;
     let Some(object) = state.snapshot else {
         let controller = Controller::new(spec.rule, Pace::REMOTE);
-        return Ok((spec, Saved { controller, tasks: BTreeMap::new(), findings: Vec::new(), warnings: Vec::new() }));
+        return Ok((spec, Saved { controller, tasks: BTreeMap::new(), findings: Vec::new(), warnings: Vec::new(), doubts: Vec::new() }));
     };
     let what = "the state of the controller";
     let bytes = cluster.patiently(|| cluster.get(run, object, what)).await?;
@@ -237,7 +238,7 @@ impl Control {
             Err(error) if error.is_passing() => return Err(error),
             Err(_) => None,
         };
-        let Some(Returned { done, findings, estimate, warnings, cpu }) = returned else {
+        let Some(Returned { done, findings, estimate, warnings, doubts, cpu }) = returned else {
             self.state.progress.malformed += 1;
             self.forget_lease(lease, true);
             return Ok(());
@@ -252,7 +253,8 @@ impl Control {
                 progress.cpu_micros += u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX).min(MOST_MICROS);
                 let makes_sense = |e: &Estimate| [e.ln, e.low, e.high].iter().all(|number| number.is_finite());
                 progress.estimate = estimate.filter(makes_sense).or(progress.estimate);
-                self.keep_warnings(warnings);
+                keep_each_once(&mut self.saved.warnings, warnings);
+                keep_each_once(&mut self.saved.doubts, doubts);
                 self.keep_findings(findings).await?;
             }
             Accepted::Restarted => {
@@ -300,16 +302,6 @@ impl Control {
             self.saved.findings.push((finding.key, parcel));
         }
         Ok(())
-    }
-
-    /// Keeps warnings, each once.
-    fn keep_warnings(&mut self, warnings: Vec<String>) {
-        for warning in warnings {
-            let kept = &mut self.saved.warnings;
-            if kept.len() < MOST_WARNINGS && warning.len() <= LONGEST_WARNING && !kept.contains(&warning) {
-                kept.push(warning);
-            }
-        }
     }
 
     /// How many fragments the workers can explore at a time.
@@ -463,8 +455,10 @@ impl Control {
         if exhausted {
             self.state.progress.estimate = None;
         }
-        let (findings, warnings) = (std::mem::take(&mut self.saved.findings), std::mem::take(&mut self.saved.warnings));
-        let outcome = Outcome { exhausted, progress: self.state.progress.clone(), warnings, findings };
+        let Saved { findings, warnings, doubts, .. } = &mut self.saved;
+        let (findings, warnings) = (std::mem::take(findings), std::mem::take(warnings));
+        let doubts = std::mem::take(doubts);
+        let outcome = Outcome { exhausted, progress: self.state.progress.clone(), warnings, doubts, findings };
         let bytes = encode(&outcome);
         let result = self.cluster.patiently(|| self.cluster.put(&self.run, &bytes)).await?;
         keep.push(result);
@@ -475,5 +469,17 @@ impl Control {
         // What cannot be removed now is removed with the run.
         let _ = self.cluster.clean(&self.run, &keep).await;
         Ok(())
+    }
+}
+
+/// Keeps what workers say, each thing once. A doubt that is too long is kept in part: it must not get lost.
+fn keep_each_once(kept: &mut Vec<String>, said: Vec<String>) {
+    for mut text in said {
+        if text.len() > LONGEST_WARNING {
+            text.truncate(text.floor_char_boundary(LONGEST_WARNING));
+        }
+        if kept.len() < MOST_WARNINGS && !kept.contains(&text) {
+            kept.push(text);
+        }
     }
 }

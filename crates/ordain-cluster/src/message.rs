@@ -40,8 +40,10 @@ pub struct Returned {
     pub findings: Vec<Finding>,
     /// How many executions there are in all, if that was estimated.
     pub estimate: Option<Estimate>,
-    /// What weakens the verdict of the run; may be told again.
+    /// What the user should know of the run; may be told again.
     pub warnings: Vec<String>,
+    /// Why nothing can be verified, however much is explored; may be told again.
+    pub doubts: Vec<String>,
     /// Processor time that it took.
     pub cpu: Duration,
 }
@@ -49,7 +51,7 @@ pub struct Returned {
 impl Returned {
     /// A result with nothing else to say.
     pub fn new(done: Done) -> Self {
-        Self { done, findings: Vec::new(), estimate: None, warnings: Vec::new(), cpu: Duration::ZERO }
+        Self { done, findings: Vec::new(), estimate: None, warnings: Vec::new(), doubts: Vec::new(), cpu: Duration::ZERO }
     }
 }
 

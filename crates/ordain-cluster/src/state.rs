@@ -114,14 +114,16 @@ pub struct Outcome {
     pub exhausted: bool,
     /// How it went.
     pub progress: Progress,
-    /// What weakens its verdict, as workers say.
+    /// What the user should know, as workers say.
     pub warnings: Vec<String>,
+    /// Why nothing can be verified, as workers say.
+    pub doubts: Vec<String>,
     pub(crate) findings: Vec<(String, Parcel)>,
 }
 
 impl Outcome {
     /// The end of a run without findings.
     pub fn new(exhausted: bool, progress: Progress) -> Self {
-        Self { exhausted, progress, warnings: Vec::new(), findings: Vec::new() }
+        Self { exhausted, progress, warnings: Vec::new(), doubts: Vec::new(), findings: Vec::new() }
     }
 }

@@ -19,8 +19,9 @@ use ordain_explore::frontier::Order;
 use ordain_explore::{Lowest, Plan, Planned, Preemptions, Summary, Target};
 use ordain_model::describe;
 use ordain_model::{Divergence, End, Level, Options, Schedule};
-use ordain_report::{Branch, Estimate, Note, Sample, Sight, Verdict, Workers, fingerprint};
+use ordain_report::{Branch, Estimate, Note, Sample, Sight, Verdict, Workers, fingerprint, quote};
 use ordain_wire::Mode;
+use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,14 +120,19 @@ impl Check {
     /// What decides what is explored, beside the settings that every check has.
     fn checkpoint(&self) -> CheckpointFile {
         let input = fingerprint::of(&self.launch.input);
+        let list = |words: &mut dyn Iterator<Item = OsString>| {
+            let words: Vec<String> = words.map(|word| quote(&word.to_string_lossy())).collect();
+            words.join(" ")
+        };
         let of_program = [
             ("program", format!("{} ({:032x})", self.binary.path.display(), self.binary.fingerprint)),
-            ("arguments", format!("{:?}", self.launch.arguments)),
-            ("environment", format!("{:?}", self.launch.environment)),
+            ("arguments", list(&mut self.launch.arguments.iter().cloned())),
+            ("environment", list(&mut self.launch.environment.iter().map(|(k, v)| [k.as_os_str(), v].join(OsStr::new("="))))),
             ("standard input", format!("{input:032x}")),
-            ("expect-status", self.program.expect_status.to_string()),
         ];
-        let identity = of_program.map(|(name, value)| (name.to_owned(), value)).into();
+        let mut identity = of_program.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        // How executions are started changes none of them.
+        identity.extend(ordain_check::settings::values(&self.program).into_iter().filter(|(key, _)| key != "mode"));
         CheckpointFile { file: FILE.into(), identity }
     }
 

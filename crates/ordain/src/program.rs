@@ -236,6 +236,10 @@ impl Explorer for Program {
         self.executor.sight().blind_spot().is_some()
     }
 
+    fn doubt(&self) -> Option<String> {
+        self.executor.sight().blind_spot().map(str::to_owned)
+    }
+
     fn has_held(&self) -> bool {
         self.executor.execution().idled
     }

@@ -217,9 +217,13 @@ fn evidence(run: &RunId, about: &Description, outcome: &ordain_cluster::Outcome,
     if let Some(test) = &about.test {
         notes.push(format!("explored is the first check that the test `{test}` makes").into());
     }
-    notes.extend(outcome.warnings.iter().map(Note::warning));
+    notes.extend(outcome.warnings.iter().chain(&outcome.doubts).map(Note::warning));
     let blindness = if about.test.is_none() { ordain_native::blindness(about.rust, &summary) } else { None };
-    let sight = if blindness.is_some() { Sight::Nothing } else { Sight::Whole };
+    let sight = match () {
+        () if blindness.is_some() => Sight::Nothing,
+        () if !outcome.doubts.is_empty() => Sight::Part,
+        () => Sight::Whole,
+    };
     notes.extend(blindness);
     Evidence {
         findings,

@@ -37,6 +37,7 @@ impl Explorer for Program {
         Ok(Returned {
             findings: findings.collect(),
             estimate: result.estimate,
+            doubts: result.doubt.into_iter().collect(),
             cpu: result.cpu,
             ..Returned::new(result.done)
         })

@@ -204,6 +204,7 @@ impl Explorer for Test {
                     findings: findings.collect(),
                     estimate: report.estimate,
                     warnings: self.warnings.clone(),
+                    doubts: report.doubt.into_iter().collect(),
                     cpu: report.cpu,
                     ..Returned::new(report.done)
                 })
