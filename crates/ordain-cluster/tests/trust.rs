@@ -135,7 +135,7 @@ fn results_of_nobody_and_nonsense_do_not_count() {
     let worker = worker(&url, "honest", SLOW);
     wait_for(&url, &run, |state| state.progress.results >= 1);
     // A result in the right form for a lease that does not exist, one that is cut off, and noise.
-    let stale = [&[1u8, 0xff, 0xff, 3, 0, 0, 1, 5][..]].concat();
+    let stale = [&[2u8, 0xff, 0xff, 3, 0, 0, 1, 5][..]].concat();
     disturb(&url, &run, &[stale, vec![1, 2], vec![0xff; 300], Vec::new()]);
     let progress = assert_exact(watcher.join(), orders(3, 3));
     assert_eq!((progress.stale, progress.malformed), (1, 3), "{progress:?}");

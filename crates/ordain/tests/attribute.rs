@@ -82,7 +82,7 @@ fn options_may_be_given() {
 }
 
 #[ordain::test(strategy = "pct", pct_depth = 2, max_executions = 200, seed = 7)]
-#[should_panic(expected = "[strategy: pct;")]
+#[should_panic(expected = "strategy: pct;")]
 fn samplers_find_lost_updates() {
     assert_eq!(count_in_two_threads(false), 2);
 }
@@ -93,7 +93,7 @@ fn without_preemption_nothing_is_lost() {
 }
 
 #[ordain::test(delay_bound = 1)]
-#[should_panic(expected = "[strategy: delay bound 1;")]
+#[should_panic(expected = "strategy: delay bound 1;")]
 fn one_delay_loses_an_update() {
     assert_eq!(count_in_two_threads(false), 2);
 }

@@ -1,0 +1,1 @@
+../../ordain-preload/build.rs
