@@ -57,9 +57,8 @@ fn unpacked(own: &Path, to: &Path) -> PathBuf {
     copy(&from, to).unwrap_or_else(|error| panic!("cannot copy {}: {error}", from.display()));
     let manifest = fs::read_to_string(to.join("manifest.toml")).unwrap_or_else(|error| panic!("no manifest: {error}"));
     let path = |name: &str| format!("path = {:?}", sibling(own, name).display().to_string());
-    let mut manifest = DEPENDENCIES
-        .iter()
-        .fold(manifest, |text, name| text.replace(&format!("path = \"../{name}\""), &path(name)));
+    let mut manifest =
+        DEPENDENCIES.iter().fold(manifest, |text, name| text.replace(&format!("path = \"../{name}\""), &path(name)));
     // Packages know each other by their versions; these are the same ones.
     manifest += "\n[patch.crates-io]\n";
     for name in DEPENDENCIES {

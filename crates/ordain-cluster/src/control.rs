@@ -127,7 +127,16 @@ async fn load(cluster: &Cluster, run: &RunId, state: &State) -> Result<(RunSpec,
     let spec = cluster.patiently(|| cluster.spec(run)).await?;
     let Some(object) = state.snapshot else {
         let controller = Controller::new(spec.rule, Pace::REMOTE);
-        return Ok((spec, Saved { controller, tasks: BTreeMap::new(), findings: Vec::new(), warnings: Vec::new(), doubts: Vec::new() }));
+        return Ok((
+            spec,
+            Saved {
+                controller,
+                tasks: BTreeMap::new(),
+                findings: Vec::new(),
+                warnings: Vec::new(),
+                doubts: Vec::new(),
+            },
+        ));
     };
     let what = "the state of the controller";
     let bytes = cluster.patiently(|| cluster.get(run, object, what)).await?;

@@ -51,7 +51,14 @@ pub struct Returned {
 impl Returned {
     /// A result with nothing else to say.
     pub fn new(done: Done) -> Self {
-        Self { done, findings: Vec::new(), estimate: None, warnings: Vec::new(), doubts: Vec::new(), cpu: Duration::ZERO }
+        Self {
+            done,
+            findings: Vec::new(),
+            estimate: None,
+            warnings: Vec::new(),
+            doubts: Vec::new(),
+            cpu: Duration::ZERO,
+        }
     }
 }
 

@@ -91,5 +91,7 @@ impl Callers<'_> {
 /// Whether a place is a line of one of the user's own sources. Those of libc may be named by relative paths.
 pub(crate) fn is_own(place: &Location) -> bool {
     let of_system = ["libc.so", "libpthread.so", "libm.so", "ld-linux", "libstdc++.so", "libgcc_s.so", "libgomp.so"];
-    place.line.is_some() && !of_system.iter().any(|library| place.module.starts_with(library)) && place.file.as_ref().is_some_and(|file| ordain_report::is_own(&file.to_string_lossy()))
+    place.line.is_some()
+        && !of_system.iter().any(|library| place.module.starts_with(library))
+        && place.file.as_ref().is_some_and(|file| ordain_report::is_own(&file.to_string_lossy()))
 }

@@ -127,7 +127,10 @@ impl Check {
         let of_program = [
             ("program", format!("{} ({:032x})", self.binary.path.display(), self.binary.fingerprint)),
             ("arguments", list(&mut self.launch.arguments.iter().cloned())),
-            ("environment", list(&mut self.launch.environment.iter().map(|(k, v)| [k.as_os_str(), v].join(OsStr::new("="))))),
+            (
+                "environment",
+                list(&mut self.launch.environment.iter().map(|(k, v)| [k.as_os_str(), v].join(OsStr::new("=")))),
+            ),
             ("standard input", format!("{input:032x}")),
         ];
         let mut identity = of_program.map(|(name, value)| (name.to_owned(), value)).to_vec();

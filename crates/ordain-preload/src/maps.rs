@@ -42,11 +42,9 @@ pub fn check_shared(all: &[Region]) {
 
 /// Whether the program has mapped memory that its children share with it.
 pub fn has_shared() -> bool {
-    /// Below are mappings of our own.
-    const PROGRAM: usize = 0x2000_0000_0000;
     let (mut all, mut room) = (Vec::new(), Vec::new());
     read(&mut all, &mut room);
     let control = control() as *const Control as usize;
-    all.iter()
-        .any(|r| r.shared && r.writable && r.start >= PROGRAM && !(control..control + SHARED_SIZE).contains(&r.start))
+    let is_ours = |at: &usize| sys::OWN_ADDRESSES.contains(at) || (control..control + SHARED_SIZE).contains(at);
+    all.iter().any(|r| r.shared && r.writable && !is_ours(&r.start))
 }

@@ -49,8 +49,8 @@ pub fn exit_group(status: i32) -> ! {
 
 /// Where the runtime's own mappings go: far from where the kernel and AddressSanitizer put those of the program, so that these are the same in
 /// all modes.
-const OWN_BEGIN: usize = 0x2000_0000_0000;
-static mut OWN_AREA: usize = OWN_BEGIN;
+pub const OWN_ADDRESSES: core::ops::Range<usize> = 0x2000_0000_0000..0x3000_0000_0000;
+static mut OWN_AREA: usize = OWN_ADDRESSES.start;
 
 /// An address at which the runtime's next mapping should be.
 pub fn own_address(size: usize) -> usize {
@@ -66,7 +66,7 @@ pub fn own_address(size: usize) -> usize {
 /// Where the runtime's mappings are, if the kernel has put them where they should be.
 pub fn own_area() -> core::ops::Range<usize> {
     // SAFETY: only the carrier comes here.
-    OWN_BEGIN..unsafe { OWN_AREA }
+    OWN_ADDRESSES.start..unsafe { OWN_AREA }
 }
 
 /// Maps memory that is shared with children and left alone when the program's memory is put back.
