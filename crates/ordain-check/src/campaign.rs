@@ -57,7 +57,7 @@ pub struct Campaign<'a, E: Explorer> {
     limit: Limit,
     /// How many may explore at the same time, and how many have since it began.
     workers: usize,
-    crowd: usize,
+    divided_among: usize,
     /// Searches that ended because workers were in each other's way.
     collisions: u32,
     /// Given up when only sampling is sound.
@@ -154,7 +154,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
             started,
             limit,
             workers: options.workers,
-            crowd: 0,
+            divided_among: 0,
             collisions: 0,
             bound: settings.bound(),
             findings: Vec::new(),
@@ -430,7 +430,7 @@ impl<'a, E: Explorer> Campaign<'a, E> {
         let apart = self.workers_now() > 1 && self.collisions < MOST_COLLISIONS;
         if !apart {
             // What follows is the work of one.
-            self.crowd = 0;
+            self.divided_among = 0;
         }
         apart
     }

@@ -117,7 +117,7 @@ impl Evidence {
             Some(Coverage::Everything) => format!(
                 "every class of schedules that is visible was explored ({classes}), but not all that threads do is visible"
             ),
-            Some(Coverage::Bound) => format!("every class within the bound was explored ({classes})"),
+            Some(Coverage::Bound) => format!("every class within the bound was explored, in {executions}"),
             None if self.summary.exhausted && self.departed.is_none() => {
                 format!("every class of schedules was explored ({classes}), but that was not cross-checked to its end")
             }
@@ -133,6 +133,8 @@ impl Evidence {
 
     fn samples_in_words(&self) -> String {
         match self.samples {
+            None | Some((0, _)) => String::new(),
+            Some((1, true)) if self.departed.is_none() => ", one of them a sample".to_owned(),
             Some((samples, exact)) if self.departed.is_none() => {
                 format!(", {}{samples} of them samples", if exact { "" } else { "about " })
             }

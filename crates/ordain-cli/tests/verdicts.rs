@@ -131,7 +131,7 @@ fn situations() -> Vec<Situation> {
             name: "bound",
             rust: bound.run(cases::locks(1, false)),
             program: (&["--preemption-bound", "0"], ["1", "0"], 0),
-            sentence: "no finding at level LEVEL: every class within the bound was explored (#)",
+            sentence: "no finding at level LEVEL: every class within the bound was explored, in # executions",
         },
         Situation {
             name: "sampled",

@@ -8,7 +8,7 @@ use crate::finding::registers;
 use crate::target::stepping::StepState;
 use crate::target::{Ended, Native};
 use ordain_explore::{Planned, Target as _};
-use ordain_model::{End, Execution, Site, ThreadId};
+use ordain_model::{End, Execution, Operation, Site, ThreadId};
 use ordain_wire::Mode;
 use std::collections::HashMap;
 
@@ -24,6 +24,7 @@ pub(crate) fn in_own_sources(native: &Native, symbols: &mut Symbols) -> Executio
         (0..execution.steps.len()).filter(|i| callers.is_foreign(execution.steps[*i].site)).collect();
     if !foreign.is_empty() && execution.steps.len() <= MOST_STEPS {
         callers.place_steps(native, &mut execution, &foreign);
+        callers.place_beginnings(&mut execution);
     }
     execution
 }
@@ -57,6 +58,25 @@ impl Callers<'_> {
             let Some(record) = record.filter(|_| self.is_foreign(waiter.site)) else { continue };
             let frames = self.symbols.unwind(id, &registers(&record.registers, false));
             waiter.site = Self::own_site(frames).unwrap_or(waiter.site);
+        }
+    }
+
+    /// Threads that a library begins and ends for the user, as `std::thread` does: they start where that was asked for, and end nowhere.
+    fn place_beginnings(&mut self, execution: &mut Execution) {
+        for number in 0..execution.steps.len() {
+            let step = execution.steps[number];
+            if !self.is_foreign(step.site) {
+                continue;
+            }
+            let site = match step.op {
+                Operation::Start => {
+                    let spawned = execution.spawned_by.get(step.thread.index()).copied().unwrap_or(u32::MAX);
+                    execution.steps.get(spawned as usize).map(|spawn| spawn.site)
+                }
+                Operation::Exit => Some(Site::default()),
+                _ => None,
+            };
+            execution.steps[number].site = site.filter(|site| !self.is_foreign(*site)).unwrap_or(step.site);
         }
     }
 

@@ -326,9 +326,14 @@ pub(crate) fn describe(native: &mut Native, noticed: &Observation, context: &Con
     }
     let culprit = (!matches!(aftermath.ended, Ended::ByModel | Ended::Exit(_))).then_some(aftermath.culprit);
     let mut sources = Sources::of_file(&native.launch().program);
+    let noticed_by_sanitizer = sanitizer_message(&outputs[1]).filter(|_| noticed.kind == Kind::Abort);
+    let message = match noticed_by_sanitizer {
+        Some(message) => format!("{}: {message}", native.names().thread_name(aftermath.culprit)),
+        None => noticed.message.clone(),
+    };
     let facts = Facts {
         kind: noticed.kind,
-        message: &noticed.message,
+        message: &message,
         execution,
         preemptions: context.proof.preemptions,
         race: None,
@@ -377,6 +382,15 @@ pub(crate) fn frame(location: &Location, sources: &mut Sources) -> Frame {
         Place { file, line, column: location.column.unwrap_or(0), text }
     });
     Frame { function: location.function.clone(), place, module: location.module.clone(), offset: location.offset }
+}
+
+/// What a sanitizer has noticed, as it sums that up.
+fn sanitizer_message(errors: &str) -> Option<String> {
+    if let Some((_, summary)) = errors.lines().find_map(|line| line.split_once("SUMMARY: ")) {
+        return Some(summary.trim().to_owned());
+    }
+    let (_, what) = errors.lines().find_map(|line| line.split_once(": runtime error: "))?;
+    Some(format!("UndefinedBehaviorSanitizer: {}", what.trim()))
 }
 
 /// What was written, as text of a length that can be kept.

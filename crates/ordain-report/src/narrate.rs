@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet};
 /// Learns from what is executed how objects are called in the source.
 #[derive(Default)]
 pub struct Narrator {
-    /// What the source calls an object at a site, of descriptors and of other objects.
-    known: HashMap<(Site, bool), Option<String>>,
+    /// What the source calls an object of a kind at a site.
+    known: HashMap<(Site, ObjectKind), Option<String>>,
     /// What each object is called; nothing if places do not agree.
     seen: HashMap<ObjectId, Option<String>>,
     /// Sites of waits on condition variables.
@@ -60,13 +60,14 @@ impl Narrator {
         if matches!(self.seen.get(&object), Some(None)) || words.variable(object).is_some() {
             return;
         }
-        let descriptor = words.names().kind(object) == ObjectKind::Descriptor;
-        let name = self.known.entry((site, descriptor)).or_insert_with(|| {
+        let kind = words.names().kind(object);
+        let descriptor = kind == ObjectKind::Descriptor;
+        let name = self.known.entry((site, kind)).or_insert_with(|| {
             let place = words.place(site).filter(|p| p.line > 0)?;
             if descriptor {
                 return sources.descriptor_at(&place.file, place.line);
             }
-            sources.object_at(&place.file, place.line, place.column)
+            sources.object_at(kind, &place.file, place.line, place.column)
         });
         let entry = self.seen.entry(object).or_insert_with(|| {
             if let Some(name) = &name {

@@ -3,6 +3,7 @@
 //! A mutex on the heap has no name, but the line that locks it has one for it: `pthread_mutex_lock(&queue->lock)`,
 //! `self.queue.lock()`. Files are read with care: they may be missing, huge, or newer than what was built from them.
 
+use ordain_model::ObjectKind;
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read as _;
@@ -73,11 +74,11 @@ impl Sources {
     }
 
     /// What the source calls the object that it uses at a place: the receiver of a method, or the first argument of a call.
-    pub fn object_at(&mut self, file: &str, line: u32, column: u32) -> Option<String> {
+    pub fn object_at(&mut self, kind: ObjectKind, file: &str, line: u32, column: u32) -> Option<String> {
         let text = self.raw_line(file, line)?;
         let name = match file.rsplit('.').next() {
             Some("rs") => receiver(text, usize::try_from(column).ok()?.checked_sub(1)?),
-            _ => first_argument(text),
+            _ => first_argument(kind, text),
         };
         name.filter(|name| name.len() <= 60)
     }
@@ -167,13 +168,32 @@ fn descriptor_call(line: &str) -> Option<(&'static str, &str)> {
     (named && descriptor.chars().all(plain)).then_some((function, descriptor))
 }
 
-/// The first argument of the call of a synchronising function of C in a line: `q->lock` of `pthread_mutex_lock(&q->lock)`.
-fn first_argument(line: &str) -> Option<String> {
-    const PREFIXES: [&str; 6] = ["pthread_", "mtx_", "cnd_", "sem_", "tss_", "call_once"];
-    let start = PREFIXES.iter().filter_map(|prefix| line.find(prefix)).min()?;
-    let call = &line[start..];
-    let open = call.find('(')?;
-    if !call[..open].trim_end().chars().all(|c| c.is_alphanumeric() || c == '_') {
+/// How functions of C begin that are about an object of a kind.
+fn prefixes(kind: ObjectKind) -> &'static [&'static str] {
+    match kind {
+        ObjectKind::Mutex => &["pthread_mutex_", "mtx_"],
+        ObjectKind::Condvar => &["pthread_cond_", "cnd_"],
+        ObjectKind::RwLock => &["pthread_rwlock_"],
+        ObjectKind::Spin => &["pthread_spin_"],
+        ObjectKind::Semaphore => &["sem_"],
+        ObjectKind::Barrier => &["pthread_barrier_"],
+        ObjectKind::Once => &["pthread_once", "call_once"],
+        _ => &[],
+    }
+}
+
+/// The first argument of the call in a line that is about an object of this kind: `q->lock` of `pthread_mutex_lock(&q->lock)`. Nothing if there
+/// are several.
+fn first_argument(kind: ObjectKind, line: &str) -> Option<String> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut calls = prefixes(kind).iter().flat_map(|prefix| line.match_indices(prefix)).filter_map(|(start, _)| {
+        let call = &line[start..];
+        let open = call.find('(')?;
+        let is_call = call[..open].trim_end().chars().all(is_name) && !line[..start].ends_with(is_name);
+        is_call.then_some((call, open))
+    });
+    let (call, open) = calls.next()?;
+    if calls.next().is_some() {
         return None;
     }
     let mut depth = 0usize;
@@ -209,13 +229,22 @@ mod tests {
         assert_eq!(at("Self::TABLE.lock()", "lock").as_deref(), Some("Self::TABLE"));
         assert_eq!(receiver("x.lock()", 400), None);
         assert_eq!(receiver("", 0), None);
-        assert_eq!(first_argument("    pthread_mutex_lock(&from->lock);").as_deref(), Some("from->lock"));
-        assert_eq!(first_argument("pthread_cond_wait(&q.full, &q.lock)").as_deref(), Some("q.full"));
-        assert_eq!(first_argument("if (sem_wait(&forks[(i + 1) % n]) != 0)"), None);
-        assert_eq!(first_argument("if (sem_wait(&forks[left(i)]) != 0)").as_deref(), Some("forks[left(i)]"));
-        assert_eq!(first_argument("mtx_lock(m)").as_deref(), Some("m"));
-        assert_eq!(first_argument("lock(m)"), None);
-        assert_eq!(first_argument("pthread_mutex_lock(&from"), None);
+        let of = |kind, line: &str| first_argument(kind, line);
+        let (mutex, semaphore) = (ObjectKind::Mutex, ObjectKind::Semaphore);
+        assert_eq!(of(mutex, "    pthread_mutex_lock(&from->lock);").as_deref(), Some("from->lock"));
+        assert_eq!(of(ObjectKind::Condvar, "pthread_cond_wait(&q.full, &q.lock)").as_deref(), Some("q.full"));
+        assert_eq!(of(semaphore, "if (sem_wait(&forks[(i + 1) % n]) != 0)"), None);
+        assert_eq!(of(semaphore, "if (sem_wait(&forks[left(i)]) != 0)").as_deref(), Some("forks[left(i)]"));
+        assert_eq!(of(mutex, "mtx_lock(m)").as_deref(), Some("m"));
+        assert_eq!(of(mutex, "lock(m)"), None);
+        assert_eq!(of(mutex, "my_mtx_lock(m)"), None);
+        assert_eq!(of(mutex, "pthread_mutex_lock(&from"), None);
+        // Several calls in a line: each has its own kind of object, and if there are two of a kind, nobody knows which.
+        let both = "pthread_mutex_lock(&table); sem_wait(&ready);";
+        assert_eq!(of(mutex, both).as_deref(), Some("table"));
+        assert_eq!(of(semaphore, both).as_deref(), Some("ready"));
+        assert_eq!(of(mutex, "pthread_mutex_lock(&a); pthread_mutex_lock(&b);"), None);
+        assert_eq!(of(ObjectKind::RwLock, "pthread_mutex_lock(&a)"), None);
     }
 
     #[test]

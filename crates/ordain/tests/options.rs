@@ -209,7 +209,7 @@ fn a_preemption_bound_finds_the_bug_that_needs_as_many() {
         let report = bound(n).run(two_preemptions);
         assert_eq!(report.verdict, Verdict::NoFinding);
         assert_eq!(report.strategy, format!("preemption bound {n}"));
-        assert!(report.to_string().contains(": every class within the bound was explored ("), "{report}");
+        assert!(report.to_string().contains(": every class within the bound was explored, in "), "{report}");
     }
     finding_of(bound(2), Panic, two_preemptions);
     finding_of(bound(5), Panic, two_preemptions);

@@ -8,6 +8,7 @@ use crate::explorer::{Explorer, Observation};
 use crate::{Problem, Resume, Settings};
 use ordain_explore::classes::Classes;
 use ordain_explore::frontier::Controller;
+use ordain_explore::strategy::Kind as StrategyKind;
 use ordain_report::Kind;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -128,6 +129,7 @@ impl<E: Explorer> Campaign<'_, E> {
                 "only a search with the strategy optimal, source or portfolio, without bounds, in snapshot or fork mode, can be resumed",
             )));
         }
+        self.keep_strategy(&directory);
         let body =
             checkpoint::read(&directory, &self.place.file, &self.place.identity).map_err(|reason| refuse(&reason))?;
         let body = body.ok_or_else(|| refuse("there is no checkpoint"))?;
@@ -142,6 +144,25 @@ impl<E: Explorer> Campaign<'_, E> {
         self.classes.clone_from(&checkpoint.classes);
         self.worker.explorer.take_condition(&checkpoint.condition);
         Ok(checkpoint)
+    }
+
+    /// Which strategy is usual depends on limits, and another limit is no reason to begin again: unless a strategy was asked for, that of
+    /// the checkpoint is kept.
+    fn keep_strategy(&mut self, directory: &Path) {
+        if self.settings.strategy.is_some() {
+            return;
+        }
+        for kind in [StrategyKind::Optimal, StrategyKind::Portfolio] {
+            let mut identity = self.place.identity.clone();
+            for (_, value) in identity.iter_mut().filter(|(key, _)| key == "strategy") {
+                kind.name().clone_into(value);
+            }
+            if matches!(checkpoint::read(directory, &self.place.file, &identity), Ok(Some(_))) {
+                self.place.identity = identity;
+                self.kind = kind;
+                return;
+            }
+        }
     }
 }
 

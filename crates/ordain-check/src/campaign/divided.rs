@@ -316,7 +316,7 @@ impl<E: Explorer> Campaign<'_, E> {
             forecast: AtomicBool::new(false),
             ended: Mutex::new(None),
         };
-        self.crowd = self.workers;
+        self.divided_among = self.workers;
         let mut workers: Vec<WorkerFactory<'_, Member<'_, E>>> = Vec::new();
         for (number, recruit) in self.worker.explorer.recruit(self.workers)?.into_iter().enumerate() {
             let common = &common;

@@ -33,10 +33,10 @@ impl<E: Explorer> Campaign<'_, E> {
         if self.limit.is_over() {
             return Err(problem);
         }
-        let crowd = std::mem::take(&mut self.crowd);
-        if crowd > 1 {
+        let divided_among = std::mem::take(&mut self.divided_among);
+        if divided_among > 1 {
             self.workers = 1;
-            self.note_once(format!("with {crowd} workers {what}. The search began again with one"));
+            self.note_once(format!("with {divided_among} workers {what}. The search began again with one"));
             // What is still running there must not disturb the next.
             self.worker.explorer.anew()?;
         } else {

@@ -82,6 +82,6 @@ impl<E: Explorer> Campaign<'_, E> {
     /// How many executions were samples of a portfolio.
     pub(super) fn samples(&self, total: &Summary) -> u64 {
         let samples = self.kind == StrategyKind::Portfolio;
-        if samples { Portfolio::samples(total.executions, self.crowd.max(1) as u64) } else { 0 }
+        if samples { Portfolio::samples(total.executions, self.divided_among.max(1) as u64) } else { 0 }
     }
 }

@@ -166,7 +166,7 @@ impl<E: Explorer> Campaign<'_, E> {
             estimate: self.estimate,
             progress: self.progress.done(),
             path,
-            workers: self.crowd.max(1),
+            workers: self.divided_among.max(1),
             division,
             wall: self.started.elapsed(),
             exploring: self.exploring,

@@ -147,7 +147,7 @@ impl<F: std::error::Error + Clone + Send + 'static> Taken<F> {
         if self.over {
             return;
         }
-        if campaign.worker.explorer.collides() && campaign.crowd > 1 {
+        if campaign.worker.explorer.collides() && campaign.divided_among > 1 {
             (self.collision, self.over) = (true, true);
             return;
         }
@@ -195,7 +195,7 @@ impl<E: Explorer> Campaign<'_, E> {
             limit: self.limit.clone(),
             stop: Arc::new(AtomicBool::new(false)),
         };
-        self.crowd = self.workers;
+        self.divided_among = self.workers;
         let crew = self.worker.explorer.recruit(self.workers)?;
         // What was drawn, in whatever order, and what of it counts by now.
         let mut drawn = Summary::default();

@@ -8,6 +8,7 @@ use crate::show::comments;
 use ordain_model::Schedule;
 use ordain_native::Session;
 use ordain_report::Place;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// What a schedule file says about a step.
@@ -49,15 +50,52 @@ impl Expected {
     }
 }
 
+/// Which objects are the same in the file and here. Those without names of their own have numbers, and a process that has made other
+/// executions before may have given others: `static/once#5` there may be `static/once#4` here.
+#[derive(Debug, Default)]
+pub(super) struct Objects {
+    here: HashMap<String, String>,
+    there: HashMap<String, String>,
+}
+
+impl Objects {
+    /// Whether two operations are the same, as far as these objects are.
+    fn are_same(&mut self, there: &str, here: &str) -> bool {
+        fn kind(word: &str) -> Option<&str> {
+            let (kind, number) = word.split_once('#')?;
+            let is_object = kind.contains('/') && !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+            is_object.then_some(kind)
+        }
+        fn words(text: &str) -> impl Iterator<Item = &str> {
+            text.split([' ', ',', '(', ')'])
+        }
+        words(there).count() == words(here).count()
+            && words(there).zip(words(here)).all(|(a, b)| match (kind(a), kind(b)) {
+                (Some(one), Some(other)) if one == other => {
+                    let known_here = self.here.entry(a.to_owned()).or_insert_with(|| b.to_owned());
+                    let known_there = self.there.entry(b.to_owned()).or_insert_with(|| a.to_owned());
+                    known_here == b && known_there == a
+                }
+                _ => a == b,
+            })
+    }
+}
+
 impl Difference {
-    /// Whether a step that was made is another one than the file says.
-    pub(super) fn in_step(session: &Session<'_>, step: usize, expected: &[Expected], thread: &str) -> Option<Self> {
+    /// Whether a step that was made is another one than the file says. Steps are compared in their order.
+    pub(super) fn in_step(
+        session: &Session<'_>,
+        step: usize,
+        expected: &[Expected],
+        thread: &str,
+        objects: &mut Objects,
+    ) -> Option<Self> {
         let expected = expected.get(step).filter(|e| !e.text.is_empty())?;
         let (text, place) = session.told(step)?;
-        if text == expected.text {
+        if objects.are_same(&expected.text, &text) {
             return None;
         }
-        let text = format!("{thread} was to {}, but its operation is {text}{}", expected.told(), at(place.as_ref()));
+        let text = format!("{thread} was to {}, but its step is {text}{}", expected.told(), at(place.as_ref()));
         Some(Self { step, text: printable(&text) })
     }
 
@@ -99,6 +137,23 @@ fn near(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn objects_without_names_may_have_other_numbers() {
+        let mut objects = Objects::default();
+        assert!(objects.are_same("lock static/mutex#3", "lock static/mutex#4"));
+        assert!(objects.are_same("lock static/mutex#4", "lock static/mutex#3"));
+        assert!(objects.are_same(
+            "wait on main/condvar#0, unlock static/mutex#3",
+            "wait on main/condvar#1, unlock static/mutex#4"
+        ));
+        // One object is not two.
+        assert!(!objects.are_same("lock static/mutex#3", "lock static/mutex#5"));
+        assert!(!objects.are_same("lock static/mutex#7", "lock static/mutex#4"));
+        assert!(!objects.are_same("lock main/mutex#9", "lock static/mutex#9"));
+        assert!(!objects.are_same("lock static/mutex#3", "unlock static/mutex#4"));
+        assert!(!objects.are_same("lock mutex a", "lock mutex b"));
+    }
 
     #[test]
     fn comments_are_taken_apart() {

@@ -71,6 +71,11 @@ pub(super) fn replay(arguments: &Arguments, file: &ScheduleFile) -> Result<Outco
         let seen = timeline::replay(&check, schedule, &expected, record, arguments.all)?;
         (tally.difference, tally.shown_timeline) = (seen.difference, seen.shown);
         tally.count(seen.replayed);
+        if let (Some(_), 0, 0) = (&tally.difference, tally.shown, tally.departed) {
+            // Its threads could be led as the schedule says, but they did something else.
+            (tally.departed, tally.ended_well) = (1, 0);
+            tally.departure = Some((schedule.steps.len(), String::new()));
+        }
     } else {
         let mut live = Live::start(arguments.quiet);
         let times = arguments.times;

@@ -3,7 +3,7 @@
 //! Commands come from standard input, a line each. Where that is no terminal they are written down again, so that the transcript
 //! reads as if they had been typed.
 
-use super::departure::{Difference, Expected};
+use super::departure::{Difference, Expected, Objects};
 use super::gdb::{short, state};
 use super::{Arguments, program, timeline};
 use crate::Outcome;
@@ -13,6 +13,7 @@ use crate::output::{printable, printable_lines, tell};
 use crate::problem::Problem;
 use ordain_model::Schedule;
 use ordain_native::{Check, Replayed, Session, State};
+use ordain_report::Story;
 use ordain_report::terminal::Timeline;
 use std::io::{self, BufRead as _, IsTerminal as _};
 
@@ -35,6 +36,9 @@ struct Stepper<'a> {
     session: Session<'a>,
     schedule: &'a Schedule,
     expected: &'a [Expected],
+    /// What the check knew of this execution.
+    record: Option<Story>,
+    objects: Objects,
     timeline: Timeline,
     /// What the execution came to, once it is over.
     end: Option<Replayed>,
@@ -51,12 +55,22 @@ pub(super) fn step(
     changed: bool,
 ) -> Result<Outcome, Problem> {
     let look = look::of_errors();
-    let timeline = match timeline::recorded(&arguments.file, schedule) {
-        Some(story) if !changed => Timeline::of_story(&story, true, look),
-        _ => Timeline::expecting(&timeline::texts(schedule, expected), look),
+    let record = timeline::recorded(&arguments.file, schedule).filter(|_| !changed);
+    let timeline = match &record {
+        Some(story) => Timeline::of_story(story, true, look),
+        None => Timeline::expecting(&timeline::texts(schedule, expected), look),
     };
     let session = Session::start(check, schedule).map_err(|problem| Problem::Native { problem })?;
-    let mut stepper = Stepper { session, schedule, expected, timeline, end: None, difference: None };
+    let mut stepper = Stepper {
+        session,
+        schedule,
+        expected,
+        record,
+        objects: Objects::default(),
+        timeline,
+        end: None,
+        difference: None,
+    };
     tell("`n` makes a step, `h` lists the commands\n\n");
     tell(&stepper.timeline.header());
     stepper.tell_next()?;
@@ -131,8 +145,13 @@ impl Stepper<'_> {
             let Some(step) = self.session.step().map_err(|problem| Problem::Native { problem })? else { continue };
             let name = self.session.thread_of(&step);
             if self.difference.is_none() {
-                self.difference = Difference::in_step(&self.session, step.number, self.expected, &name);
+                let (session, objects) = (&self.session, &mut self.objects);
+                self.difference = Difference::in_step(session, step.number, self.expected, &name, objects);
             }
+            let step = match &self.difference {
+                None => timeline::as_recorded(step, &name, self.record.as_ref()),
+                Some(_) => step,
+            };
             tell(&self.timeline.step(&name, &step));
             made += 1;
         }

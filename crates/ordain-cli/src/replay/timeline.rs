@@ -3,14 +3,14 @@
 //! Columns must be known before the first step. The record of the run has them, and which steps matter; without it the
 //! schedule tells who does what, which is enough to show all steps. Otherwise the timeline is drawn at the end.
 
-use super::departure::{Difference, Expected};
+use super::departure::{Difference, Expected, Objects};
 use crate::look;
 use crate::output;
 use crate::problem::Problem;
 use ordain_model::Schedule;
 use ordain_native::{Check, Replayed, Session};
 use ordain_report::terminal::{self, Look, Timeline};
-use ordain_report::{Kind, Story, store};
+use ordain_report::{Kind, Step, Story, store};
 use std::path::Path;
 
 /// What a replay showed, and where it first was another one than the recorded.
@@ -52,13 +52,17 @@ pub(super) fn replay(
         output::tell(&timeline.header());
     }
     let mut session = Session::start(check, schedule).map_err(native)?;
-    let mut difference = None;
+    let (mut difference, mut objects) = (None, Objects::default());
     while !session.is_over() {
         let Some(step) = session.step().map_err(native)? else { continue };
         let name = session.thread_of(&step);
         if difference.is_none() {
-            difference = Difference::in_step(&session, step.number, expected, &name);
+            difference = Difference::in_step(&session, step.number, expected, &name, &mut objects);
         }
+        let step = match &difference {
+            None => as_recorded(step, &name, record.as_ref()),
+            Some(_) => step,
+        };
         if let Some(timeline) = timeline.as_mut().filter(|_| matters(step.number)) {
             output::tell(&timeline.step(&name, &step));
         }
@@ -92,6 +96,18 @@ fn heading(record: Option<&Story>, look: Look) -> String {
     match record {
         Some(story) => terminal::title(story, look),
         None => terminal::bold("how it happens:", look) + "\n",
+    }
+}
+
+/// A step as the check told it, if it is the same: the check knew the whole execution, so it had names for more objects.
+pub(super) fn as_recorded(step: Step, thread: &str, record: Option<&Story>) -> Step {
+    let known = record.and_then(|story| {
+        let known = story.steps.iter().find(|s| s.number == step.number && s.verb == step.verb)?;
+        (story.threads.get(known.thread)?.name == thread).then_some(known)
+    });
+    match known {
+        Some(known) => Step { text: known.text.clone(), place: known.place.clone(), ..step },
+        None => step,
     }
 }
 

@@ -51,7 +51,7 @@ function sizeView(story) {
   const rows = Object.keys(name).map((key) => [name[key], ...(shrunk ? [count(shrunk.from?.[key])] : []), count(size?.[key])]);
   const told = shrunk && h("p", { class: "aside" },
     `Shrinking took ${plural(shrunk.executions, "execution")}. `,
-    shrunk.fewest && "No schedule with fewer preemptions shows this finding. ",
+    shrunk.fewest && size?.preemptions > 0 && "No schedule with fewer preemptions shows this finding. ",
     shrunk.stopped && "It was stopped before everything had been tried.");
   return h("section", { class: "size", "aria-label": "Size of the schedule" }, h("h4", {}, "Size of the schedule"),
     table("Size of the schedule", shrunk ? ["", "When found", "Now"] : ["", "Now"], rows), told);
