@@ -61,7 +61,11 @@ impl Exports {
     /// Writes that a check came to no verdict.
     pub(crate) fn write_trouble(&self, program: &str, problem: &Problem) {
         let (message, help) = problem::texts(problem);
-        if let Err(other) = self.write_results(&[], &[Unchecked { program: program.to_owned(), message, help }]) {
+        let unchecked = Unchecked { program: program.to_owned(), message: message.clone(), help };
+        // If the problem is that they cannot be written, that is told anyway.
+        if let Err(other) = self.write_results(&[], &[unchecked])
+            && problem::texts(&other).0 != message
+        {
             problem::tell(other);
         }
     }

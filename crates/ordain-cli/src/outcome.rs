@@ -1,7 +1,7 @@
 //! How commands end, and the exit statuses for that.
 
 use crate::problem::{self, Problem};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ Exit status:
   1    a finding, whatever else happens
   2    wrong use, the program cannot be checked, or a file that was asked for cannot be written
   3    nothing found, but less was reached than --require says, or almost nothing was visible
-  130  stopped by Ctrl-C before that, or 143 by SIGTERM; what was done so far is told and kept";
+  130  stopped by Ctrl-C before that, 143 by SIGTERM, or 129 by SIGHUP; what was done so far is told and kept";
 
 /// The signal that asked for an end.
 static SIGNAL: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
@@ -29,12 +29,12 @@ pub(crate) enum Outcome {
     Unmet,
 }
 
-/// A flag that Ctrl-C and SIGTERM set; the second of them ends the process at once. The command ends with the status of the signal then,
+/// A flag that Ctrl-C, SIGTERM and a terminal that goes away (SIGHUP) set; the second of them ends the process at once. The command ends with the status of the signal then,
 /// unless it has found something.
 pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let received = SIGNAL.get_or_init(Arc::default);
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         // The order matters: whoever asks a second time is heard before the first is noted. Without handlers the
         // signal ends the command, as always.
         let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, stop.clone());

@@ -144,6 +144,7 @@ pub fn deadlock(words: &dyn Words, deadlock: &Deadlock) -> String {
             }
             Operation::Woken { queue, .. } => format!("waits to be woken from {}", words.object(queue)),
             Operation::Park { .. } => "is parked and waits to be unparked".to_owned(),
+            Operation::Await { object, .. } => format!("waits for {} to be ready", words.object(object)),
             op => format!("waits to {}", operation(words, &op)),
         };
         let mut holders: Vec<String> = Vec::new();

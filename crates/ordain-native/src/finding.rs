@@ -280,7 +280,7 @@ pub(crate) fn registers(of_thread: &[u64; 8], exact: bool) -> Registers {
 
 /// Whether a thread was stopped at an instruction, not in a call of the runtime.
 fn is_exact(aftermath: &Aftermath, thread: ThreadId) -> bool {
-    aftermath.culprit == thread && matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang(_) | Ended::Abort)
+    aftermath.culprit == thread && matches!(aftermath.ended, Ended::Signal { .. } | Ended::Hang(_))
 }
 
 /// The symbols of the process of the last execution, as long as it is there.

@@ -15,6 +15,11 @@ pub fn note(what: Unmodelled) {
     control().unmodelled.fetch_or(what.bit(), Relaxed);
 }
 
+/// Whether such a call was noted.
+pub fn is_noted(what: Unmodelled) -> bool {
+    control().unmodelled.load(Relaxed) & what.bit() != 0
+}
+
 /// Takes note of such a call, if there are other threads that could notice.
 pub fn note_if_shared(what: Unmodelled) {
     if !crate::engine::engine().is_alone() {

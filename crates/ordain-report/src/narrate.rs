@@ -131,6 +131,8 @@ pub fn short_text(words: &dyn Words, op: &Operation) -> String {
     match *op {
         Operation::QueueWait { queue, lock } => format!("wait {}, unlock {}", name(queue), name(lock)),
         Operation::Woken { queue, .. } => format!("woken {}", name(queue)),
+        // The set has no name that says anything.
+        Operation::Access { .. } => describe::operation(words, op),
         Operation::Join { thread, wait: Wait::Block } => format!("join {}", words.names().thread_name(thread)),
         _ => match op.object() {
             Some(object) => format!("{} {}", op.verb(), name(object)),

@@ -30,6 +30,7 @@ pub(crate) fn waits(story: &Story, waiter: &Waiter) -> String {
     match doing.split_once(' ') {
         None if doing == "park" => "is parked and waits to be unparked".to_owned(),
         Some(("woken", queue)) => format!("waits to be woken from {queue}"),
+        Some(("await", what)) => format!("waits for {what}"),
         Some(("join", other)) => format!("waits for {other} to end"),
         _ if waiter.for_threads.is_empty() => format!("waits to {doing}"),
         _ => {

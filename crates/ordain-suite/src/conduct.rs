@@ -21,6 +21,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+/// Tests that have not come to an end so long behind the budget are stopped.
+const GRACE: Duration = Duration::from_secs(2);
+
 /// How often the conductor looks around while tests run.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -220,7 +223,9 @@ impl<'a> Conductor<'a> {
     fn look_around(&mut self) {
         let config = &self.suite.config.suite;
         self.interrupted |= self.observer.is_stopped();
-        self.halt.fetch_or(self.interrupted, Relaxed);
+        // Confirming and shrinking what was found at last may take a little longer than the budget.
+        let late = config.budget.is_some_and(|budget| self.started.elapsed() >= budget + (budget / 10).max(GRACE));
+        self.halt.fetch_or(self.interrupted || late, Relaxed);
         self.budget_spent |= config.budget.is_some_and(|budget| self.started.elapsed() >= budget)
             || config.executions.is_some_and(|most| self.executions() >= most);
         let stamp = stamp(&self.suite.file);

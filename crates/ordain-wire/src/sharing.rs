@@ -62,7 +62,7 @@ pub enum Sharing {
 pub const SHARING: &[(Sharing, &[&str])] = &[
     (Sharing::Own, &[
         "rt_sigreturn", "getpid", "fsync", "fdatasync", "gettimeofday", "getrusage", "sysinfo", "times",
-        "getppid", "uselib", "ustat", "statfs", "fstatfs", "sysfs", "sched_get_priority_max",
+        "getppid", "uselib", "ustat", "sysfs", "sched_get_priority_max",
         "sched_get_priority_min", "_sysctl", "sync", "create_module", "get_kernel_syms", "query_module",
         "nfsservctl", "getpmsg", "putpmsg", "afs_syscall", "tuxcall", "security", "gettid", "readahead", "time",
         "set_thread_area", "get_thread_area", "lookup_dcookie", "epoll_ctl_old", "epoll_wait_old",
@@ -92,7 +92,7 @@ pub const SHARING: &[(Sharing, &[&str])] = &[
         "removexattr", "lremovexattr", "fremovexattr", "tkill", "tgkill", "futex", "epoll_create", "epoll_wait",
         "epoll_ctl", "getdents64", "semtimedop", "clock_nanosleep", "exit_group", "mq_open", "mq_unlink",
         "mq_timedsend", "mq_timedreceive", "mq_getsetattr", "waitid", "openat", "mkdirat", "mknodat",
-        "fchownat", "newfstatat", "unlinkat", "renameat", "linkat", "symlinkat", "readlinkat", "fchmodat",
+        "fchownat", "statfs", "fstatfs", "newfstatat", "unlinkat", "renameat", "linkat", "symlinkat", "readlinkat", "fchmodat",
         "faccessat", "pselect6", "ppoll", "utimensat", "epoll_pwait", "timerfd_create", "eventfd", "fallocate",
         "timerfd_settime", "timerfd_gettime", "accept4", "eventfd2", "epoll_create1", "dup3", "pipe2", "preadv",
         "pwritev", "rt_tgsigqueueinfo", "copy_file_range", "preadv2", "pwritev2", "statx", "openat2",

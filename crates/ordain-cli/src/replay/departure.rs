@@ -37,8 +37,9 @@ pub(super) fn expectations(text: &str) -> Vec<Expected> {
 impl Expected {
     fn of(comment: &str) -> Self {
         let (rest, place) = match comment.rsplit_once(" at ") {
-            Some((rest, place)) => (rest, Some(place.trim().to_owned())),
-            None => (comment, None),
+            // Not so `look at files`.
+            Some((rest, place)) if place.contains([':', '+', '/']) => (rest, Some(place.trim().to_owned())),
+            _ => (comment, None),
         };
         let text = rest.split(" -> ").next().unwrap_or_default().trim().to_owned();
         Self { text, place }
@@ -164,6 +165,8 @@ mod tests {
             expected("notify-one condvar c", Some("y.c:3"))
         );
         assert_eq!(Expected::of("exit"), expected("exit", None));
+        assert_eq!(Expected::of("look at files"), expected("look at files", None));
+        assert_eq!(Expected::of("look at files at x.c:5"), expected("look at files", Some("x.c:5")));
         assert_eq!(Expected::of(""), expected("", None));
     }
 }

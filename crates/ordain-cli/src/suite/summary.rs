@@ -78,8 +78,8 @@ fn cells(row: &Row) -> [String; 8] {
 
 /// How much of a test is explored, as far as can be told.
 fn explored(row: &Row) -> String {
-    if row.run.as_ref().is_some_and(|run| run.exhausted) {
-        return "all".into();
+    if let Some(run) = row.run.as_ref().filter(|run| run.exhausted) {
+        return if run.strategy.contains("bound") { "all in bound" } else { "all" }.into();
     }
     match (row.share(), row.estimate) {
         (Some(share), Some(estimate)) => format!("{} % of about {}", percent(share), number(estimate.log10)),

@@ -7,8 +7,11 @@
 use super::{ask, descriptors, file_kind, is_group_behind, is_nonblocking, refresh, tell};
 use crate::children::family;
 use crate::engine::{self, engine};
+use crate::files;
+use crate::link;
 use crate::objects;
 use crate::spin;
+use crate::sync;
 use crate::sys::call;
 use crate::threads::State;
 use crate::unmodelled::{self, Unmodelled};
@@ -132,20 +135,46 @@ pub fn look_outside() {
         tell_ready(|w| w.decisions > LOOKS);
         return;
     }
-    if !anyone_waits() {
+    if !anyone_waits() && !files::anyone_waits_for_kernel() {
+        refuse_shared_waits();
         return;
+    }
+    if files::anyone_waits_for_kernel() {
+        unmodelled::note(Unmodelled::ChildRuns);
     }
     unmodelled::note_if_shared(Unmodelled::ChildRuns);
     let mut used = 0;
     loop {
         // Asked first: what such a process has done at last is seen below.
         let more_may_come = !d.waiters.is_empty() || family::any_runs();
-        if tell_ready(|_| true) | tell_groups() || !more_may_come {
+        if tell_ready(|_| true) | tell_groups() | files::serve_from_outside() {
+            return;
+        }
+        if !more_may_come {
+            refuse_shared_waits();
             return;
         }
         let fds: Vec<Wanted> = d.waiters.iter().flat_map(|w| w.fds.iter().copied()).collect();
         poll(&fds, SLICE);
         gets_on(&mut used);
+    }
+}
+
+/// Refuses to call it a deadlock if a thread waits for what a child process may do by memory or by a semaphore with a name.
+fn refuse_shared_waits() {
+    let e = engine();
+    let mut waiting = e.slots.iter().filter(|s| s.state == State::Running).filter_map(|s| e.arbiter.pending(s.thread));
+    let shares_memory = unmodelled::is_noted(Unmodelled::ChildMemory);
+    let shared = waiting.any(|(op, _)| match op.object().map(|object| e.arbiter.names().kind(object)) {
+        Some(ObjectKind::Futex) => shares_memory,
+        Some(ObjectKind::Semaphore) => sync::has_named_semaphores(),
+        _ => false,
+    });
+    if shared {
+        link::refuse(format_args!(
+            "threads wait for a child process by shared memory or by a semaphore with a name (sem_open): what it does there is not followed, so \
+             nobody knows whether that is a deadlock"
+        ));
     }
 }
 

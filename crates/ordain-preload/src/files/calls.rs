@@ -56,6 +56,8 @@ fn is_on_files(number: i64) -> bool {
             | libc::SYS_stat..=libc::SYS_lstat
             | libc::SYS_newfstatat
             | libc::SYS_statx
+            | libc::SYS_statfs
+            | libc::SYS_fstatfs
             | libc::SYS_access
             | libc::SYS_faccessat
             | libc::SYS_faccessat2
@@ -154,8 +156,10 @@ fn by_descriptor(number: i64, [a, b, c, ..]: [usize; 6]) -> bool {
             let end = c as c_int == libc::SEEK_END;
             numbers::order_file(fd, Some(WRITE), end.then_some(READ), false);
         }
-        libc::SYS_fstat => numbers::order_file(fd, None, Some(READ), true),
-        libc::SYS_fgetxattr | libc::SYS_flistxattr => numbers::order_file(fd, None, Some(READ), true),
+        libc::SYS_fstat => order_status(fd),
+        libc::SYS_fgetxattr | libc::SYS_flistxattr | libc::SYS_fstatfs => {
+            numbers::order_file(fd, None, Some(READ), true)
+        }
         libc::SYS_fsetxattr | libc::SYS_fremovexattr => numbers::order_file(fd, None, Some(WRITE), false),
         libc::SYS_ftruncate | libc::SYS_fallocate | libc::SYS_fchmod | libc::SYS_fchown => {
             numbers::order_file(fd, None, Some(WRITE), false);
@@ -197,19 +201,18 @@ unsafe fn by_path(number: i64, [a, b, c, d, e, _]: [usize; 6], plain: impl FnOnc
     // SAFETY: the program's paths.
     unsafe {
         match number {
-            libc::SYS_stat | libc::SYS_access | libc::SYS_readlink | libc::SYS_lstat => {
-                look(AT_FDCWD, path(a), matches!(number, libc::SYS_stat | libc::SYS_access), plain)
-            }
+            libc::SYS_access | libc::SYS_readlink => look(AT_FDCWD, path(a), number == libc::SYS_access, plain),
+            libc::SYS_stat | libc::SYS_lstat => status(AT_FDCWD, path(a), number == libc::SYS_stat, plain),
             libc::SYS_newfstatat if flag(d, AT_EMPTY_PATH) && *path(b) == 0 => {
-                numbers::order_file(a as c_int, None, Some(READ), true);
+                order_status(a as c_int);
                 plain()
             }
             libc::SYS_statx if flag(c, AT_EMPTY_PATH) && (b == 0 || *path(b) == 0) => {
-                numbers::order_file(a as c_int, None, Some(READ), true);
+                order_status(a as c_int);
                 plain()
             }
-            libc::SYS_newfstatat => look(a as c_int, path(b), !flag(d, AT_SYMLINK_NOFOLLOW), plain),
-            libc::SYS_statx => look(a as c_int, path(b), !flag(c, AT_SYMLINK_NOFOLLOW), plain),
+            libc::SYS_newfstatat => status(a as c_int, path(b), !flag(d, AT_SYMLINK_NOFOLLOW), plain),
+            libc::SYS_statx => status(a as c_int, path(b), !flag(c, AT_SYMLINK_NOFOLLOW), plain),
             libc::SYS_faccessat => look(a as c_int, path(b), true, plain),
             libc::SYS_faccessat2 => look(a as c_int, path(b), !flag(d, AT_SYMLINK_NOFOLLOW), plain),
             libc::SYS_readlinkat => look(a as c_int, path(b), false, plain),
@@ -218,7 +221,7 @@ unsafe fn by_path(number: i64, [a, b, c, d, e, _]: [usize; 6], plain: impl FnOnc
                 change(AT_FDCWD, path(a), true, plain)
             }
             libc::SYS_lsetxattr | libc::SYS_lremovexattr => change(AT_FDCWD, path(a), false, plain),
-            libc::SYS_getxattr | libc::SYS_listxattr => look(AT_FDCWD, path(a), true, plain),
+            libc::SYS_getxattr | libc::SYS_listxattr | libc::SYS_statfs => look(AT_FDCWD, path(a), true, plain),
             libc::SYS_lgetxattr | libc::SYS_llistxattr => look(AT_FDCWD, path(a), false, plain),
             libc::SYS_futimesat if b == 0 => {
                 numbers::order_file(a as c_int, None, Some(WRITE), false);
@@ -298,6 +301,36 @@ unsafe fn look(at: c_int, path: *const c_char, follows: bool, plain: impl FnOnce
         unsafe { add_path(touched, at, path, follows, LOOK) };
     });
     plain()
+}
+
+/// Asks for the status of a file. That of a directory counts what is in it, and tells when that changed.
+unsafe fn status(at: c_int, path: *const c_char, follows: bool, plain: impl FnOnce() -> isize) -> isize {
+    order(|touched| {
+        // SAFETY: the program's path.
+        let place = unsafe {
+            add_path(touched, at, path, follows, LOOK);
+            paths::place(at, path, follows)
+        };
+        touched.looks = match place.map(|place| place.path()) {
+            Some(path) if names::is_directory(&path) => {
+                touched.add(names::listing(&path), WRITE);
+                false
+            }
+            _ => true,
+        };
+    });
+    plain()
+}
+
+/// Orders asking for the status of what is open.
+fn order_status(fd: c_int) {
+    let Some(listing) = numbers::find(fd).and_then(|n| n.listing) else {
+        return numbers::order_file(fd, None, Some(READ), true);
+    };
+    order(|touched| {
+        numbers::add_file(touched, fd, None, Some(READ));
+        touched.add(listing, WRITE);
+    });
 }
 
 unsafe fn change(at: c_int, path: *const c_char, follows: bool, plain: impl FnOnce() -> isize) -> isize {

@@ -96,7 +96,11 @@ fn order_queue(fd: c_int, object: ObjectId) {
 }
 
 /// Makes a call on an open queue that does not wait, as a step, until it has something or gives up.
-fn retry_queue(fd: c_int, Waiting { waits, limit, restarts }: Waiting, mut call: impl FnMut() -> isize) -> isize {
+fn retry_queue(
+    (fd, events): (c_int, i16),
+    Waiting { waits, limit, restarts }: Waiting,
+    mut call: impl FnMut() -> isize,
+) -> isize {
     numbers::look_at_numbers();
     let object = queue(fd);
     let nothing = -(if waits { ETIMEDOUT } else { EAGAIN } as isize);
@@ -110,10 +114,69 @@ fn retry_queue(fd: c_int, Waiting { waits, limit, restarts }: Waiting, mut call:
         if result != nothing || !waits {
             return result;
         }
-        if let Err(error) = await_change(object, limit, restarts) {
+        let thread = engine().me();
+        files().queue_waits.retain(|w| w.thread != thread);
+        files().queue_waits.push(QueueWait { object, thread, fd, events });
+        let waited = await_change(object, limit, restarts);
+        files().queue_waits.retain(|w| w.thread != thread);
+        if let Err(error) = waited {
             return -(error as isize);
         }
     }
+}
+
+/// A thread that waits for a queue of POSIX.
+pub(super) struct QueueWait {
+    object: ObjectId,
+    thread: ThreadId,
+    fd: c_int,
+    events: i16,
+}
+
+impl QueueWait {
+    /// Whether it still waits: it may have been left by a handler, or its thread may have ended.
+    fn waits(&self) -> bool {
+        let pending = engine().arbiter.pending(self.thread);
+        pending.is_some_and(|(op, _)| matches!(op, Operation::Await { object, .. } if object == self.object))
+    }
+}
+
+/// Whether threads wait for what another process may do to queues or semaphores of the kernel.
+pub fn anyone_waits_for_kernel() -> bool {
+    files().waiting.iter().any(Waiter::waits) || files().queue_waits.iter().any(QueueWait::waits)
+}
+
+/// Lets threads go on that wait for what another process has done meanwhile; false if there are none.
+pub fn serve_from_outside() -> bool {
+    for at in 0..files().waiting.len() {
+        let waiter = &files().waiting[at];
+        if !waiter.waits() {
+            continue;
+        }
+        let (object, call) = (waiter.object, waiter.call);
+        if call.is_handed_over() {
+            // SAFETY: the call of a thread that waits.
+            let result = unsafe { call.make() };
+            if result != call.nothing() {
+                files().waiting[at].tell(result);
+                changed(object);
+                return true;
+            }
+        // SAFETY: the same.
+        } else if unsafe { call.has_room() } {
+            changed(object);
+            return true;
+        }
+    }
+    for wait in files().queue_waits.iter().filter(|w| w.waits()) {
+        let mut poll = libc::pollfd { fd: wait.fd, events: wait.events, revents: 0 };
+        // SAFETY: asks without waiting.
+        if unsafe { call!(libc::SYS_poll, &raw mut poll, 1, 0) } > 0 {
+            changed(wait.object);
+            return true;
+        }
+    }
+    false
 }
 
 /// Something was changed: whoever waits looks again.
@@ -164,6 +227,17 @@ impl Call {
                 libc::SYS_msgsnd => call!(libc::SYS_msgsnd, a, b, c, d as c_int | IPC_NOWAIT),
                 _ => call!(self.number, a, b, c, d, e as c_int | IPC_NOWAIT),
             }
+        }
+    }
+
+    /// Whether a message that is to be sent has room, or would not wait for it.
+    unsafe fn has_room(self) -> bool {
+        let [queue, _, size, ..] = self.arguments;
+        // SAFETY: zeroes are valid, and the kernel fills it in.
+        unsafe {
+            let mut status: libc::msqid_ds = core::mem::zeroed();
+            let asked = call!(libc::SYS_msgctl, queue, libc::IPC_STAT, &raw mut status);
+            asked < 0 || status.__msg_cbytes + size as u64 <= status.msg_qbytes
         }
     }
 
@@ -439,7 +513,8 @@ pub(super) unsafe fn system_call(number: i64, arguments: [usize; 6]) -> isize {
                 // A time that is over: the kernel gives up at once.
                 let past = timespec { tv_sec: 0, tv_nsec: 0 };
                 let waiting = Waiting { waits: waits && limit != Some(0), limit: limit.unwrap_or(0), restarts: true };
-                retry_queue(a as c_int, waiting, || call!(number, a, b, c, d, &raw const past))
+                let events = if number == libc::SYS_mq_timedsend { libc::POLLOUT } else { libc::POLLIN };
+                retry_queue((a as c_int, events), waiting, || call!(number, a, b, c, d, &raw const past))
             }
             libc::SYS_mq_getsetattr => {
                 numbers::look_at_numbers();
@@ -451,24 +526,41 @@ pub(super) unsafe fn system_call(number: i64, arguments: [usize; 6]) -> isize {
                 order(all_names());
                 kernel::make(number, [a, b, c, d, e, f])
             }
+            libc::SYS_mq_open => {
+                numbers::look_at_numbers();
+                super::order(|touched| {
+                    touched.add(all_names(), Member::WRITE);
+                    numbers::add_table(touched);
+                    super::state::add_mask(touched);
+                });
+                open(number, arguments)
+            }
             _ => {
                 order(all_names());
-                let result = syscall6(number, a, b, c, d, e, f);
-                match number {
-                    libc::SYS_semget if result >= 0 => meet(SEMAPHORES, result as u64, a as u64),
-                    libc::SYS_msgget if result >= 0 => meet(MESSAGES, result as u64, a as u64),
-                    libc::SYS_mq_open if result >= 0 => {
-                        let text = core::ffi::CStr::from_ptr(a as *const core::ffi::c_char).to_bytes();
-                        let name = text.iter().fold(1, |h, c| mix(h, u64::from(*c)));
-                        numbers::opened(result as c_int);
-                        meet(QUEUE, inode(result as c_int), name);
-                        descriptors::adopt_queue(result as c_int, mix(QUEUE, name));
-                    }
-                    _ => {}
-                }
-                result
+                open(number, arguments)
             }
         }
+    }
+}
+
+/// Makes a call that opens or makes something, and takes down what it gives.
+unsafe fn open(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
+    // SAFETY: what the program asks for.
+    unsafe {
+        let result = syscall6(number, a, b, c, d, e, f);
+        match number {
+            libc::SYS_semget if result >= 0 => meet(SEMAPHORES, result as u64, a as u64),
+            libc::SYS_msgget if result >= 0 => meet(MESSAGES, result as u64, a as u64),
+            libc::SYS_mq_open if result >= 0 => {
+                let text = core::ffi::CStr::from_ptr(a as *const core::ffi::c_char).to_bytes();
+                let name = text.iter().fold(1, |h, c| mix(h, u64::from(*c)));
+                numbers::opened(result as c_int);
+                meet(QUEUE, inode(result as c_int), name);
+                descriptors::adopt_queue(result as c_int, mix(QUEUE, name));
+            }
+            _ => {}
+        }
+        result
     }
 }
 

@@ -29,6 +29,7 @@ use ordain_model::{Member, ObjectId, ObjectKind, Operation, Outcome};
 pub use calls::{is_followed, lock, made_socket, open, order_address, path_key, system_call};
 pub use inheriting::{add_children, children_matter, order_child, order_with_children};
 pub use locks::{is_lock_command, lock_objects, may_be_locked};
+pub use messages::{anyone_waits_for_kernel, serve_from_outside};
 pub use numbers::{
     before_close, closed, copied, count_numbers, is_in_use, learn_that_numbers_matter, look_at_numbers, number_object,
     opened, order_file, order_reopening, order_use, take_number, take_number_of,
@@ -68,6 +69,7 @@ struct Files {
     met: BTreeMap<(u64, u64), u64>,
     /// Calls that wait for them.
     waiting: Vec<messages::Waiter>,
+    queue_waits: Vec<messages::QueueWait>,
 }
 
 /// In the runtime's heap, so that children of the process in fork mode use the same memory one after the other.

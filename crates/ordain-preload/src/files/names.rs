@@ -82,6 +82,11 @@ pub(super) fn tell(path: &[u8], made: bool) {
     }
 }
 
+/// Whether a directory is there.
+pub(super) fn is_directory(path: &[u8]) -> bool {
+    paths::status(path).is_some_and(|status| status.st_mode & libc::S_IFMT == libc::S_IFDIR)
+}
+
 /// Whether nothing is there.
 pub(super) fn is_free(path: &[u8]) -> bool {
     paths::status(path).is_none()

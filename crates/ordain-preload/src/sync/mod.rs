@@ -52,6 +52,11 @@ fn note_shared(shared: bool) {
     }
 }
 
+/// Whether the program has opened semaphores that have names, which other processes can open, too.
+pub fn has_named_semaphores() -> bool {
+    semaphore::has_named()
+}
+
 /// Whether there are objects that other processes can use.
 pub fn are_shared_with_others() -> bool {
     // SAFETY: only the carrier comes here.

@@ -177,6 +177,12 @@ fn touch_names() {
 /// Stands for the address of the names: no object of a program is there.
 const NAMES: u64 = 4;
 
+/// Whether there are semaphores with names.
+pub(super) fn has_named() -> bool {
+    // SAFETY: only the carrier comes here.
+    unsafe { !(*(&raw const NAMED)).is_empty() }
+}
+
 unsafe extern "C" fn open(name: *const c_char, flags: c_int, _mode: c_uint, value: c_uint) -> *mut sem_t {
     touch_names();
     // SAFETY: the program's name; the tables are the carrier's.
