@@ -7,6 +7,7 @@ use crate::check::{Check, Problem, Replayed};
 use crate::finding::{self, NativeWords, symbols_of};
 use crate::target::stepping::StepState;
 use crate::target::{Ended, Native};
+use ordain_check::Limit;
 use ordain_explore::{Planned, Target as _};
 use ordain_model::describe;
 use ordain_model::{End, ObjectId, Operation, Schedule, ThreadId};
@@ -15,6 +16,8 @@ use ordain_report::{Frame, Place, Sources, Step, Switch};
 use ordain_wire::Mode;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A replay under way.
 pub struct Session<'a> {
@@ -81,16 +84,22 @@ pub struct ObjectNow {
 impl<'a> Session<'a> {
     /// Starts the program of a schedule, up to its first step.
     pub fn start(check: &'a Check, schedule: &Schedule) -> Result<Self, Problem> {
-        Self::begin(check, schedule, false)
+        Self::begin(check, schedule, false, Limit::default())
+    }
+
+    /// The same until somebody sets this flag.
+    pub fn start_until(check: &'a Check, schedule: &Schedule, stop: Arc<AtomicBool>) -> Result<Self, Problem> {
+        Self::begin(check, schedule, false, Limit::default().or(Some(stop)))
     }
 
     /// The same for a program that a debugger will attach to.
     pub fn start_debugged(check: &'a Check, schedule: &Schedule) -> Result<Self, Problem> {
-        Self::begin(check, schedule, true)
+        Self::begin(check, schedule, true, Limit::default())
     }
 
-    fn begin(check: &'a Check, schedule: &Schedule, debugged: bool) -> Result<Self, Problem> {
+    fn begin(check: &'a Check, schedule: &Schedule, debugged: bool, limit: Limit) -> Result<Self, Problem> {
         let mut native = check.native(Some(Mode::Exec))?;
+        native.set_limit(limit);
         if debugged {
             native.let_debuggers_in();
         }

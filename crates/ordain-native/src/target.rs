@@ -46,7 +46,7 @@ pub enum Failure {
     #[error("Ordain's runtime failed inside the program: {0}")]
     Broken(String),
     /// The limit of the check was reached before the execution ended.
-    #[error("the time limit was reached before the execution ended")]
+    #[error("the execution was stopped before it ended")]
     Over,
 }
 

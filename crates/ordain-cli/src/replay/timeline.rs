@@ -5,6 +5,7 @@
 
 use super::departure::{Difference, Expected, Objects};
 use crate::look;
+use crate::outcome::stop_flag;
 use crate::output;
 use crate::problem::Problem;
 use ordain_model::Schedule;
@@ -51,7 +52,7 @@ pub(super) fn replay(
         output::tell(&heading(record.as_ref(), look));
         output::tell(&timeline.header());
     }
-    let mut session = Session::start(check, schedule).map_err(native)?;
+    let mut session = Session::start_until(check, schedule, stop_flag()).map_err(native)?;
     let (mut difference, mut objects) = (None, Objects::default());
     while !session.is_over() {
         let Some(step) = session.step().map_err(native)? else { continue };
