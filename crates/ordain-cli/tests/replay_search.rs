@@ -69,7 +69,7 @@ fn new_steps_are_made_on_the_way() {
     let directory = changed("pthread_mutex_lock(&c); pthread_mutex_unlock(&c);", "");
     let text = stderr(&mut replay(directory.path(), &["--search"]), 1);
     assert!(
-        text.contains("at step 3 of 6: main.1 was to lock mutex a at prog.c:6, but its operation is lock mutex c"),
+        text.contains("at step 3 of 6: main.1 was to lock mutex a at prog.c:6, but its step is lock mutex c"),
         "{text}"
     );
     assert!(text.ends_with("finding: deadlock, found again by following the old schedule loosely\n"), "{text}");

@@ -143,7 +143,7 @@ fn situations() -> Vec<Situation> {
             name: "blind",
             rust: quiet().run(cases::apart),
             program: (&[], ["0", "0"], 3),
-            sentence: "no finding at level LEVEL: there was almost nothing to explore: all that is visible is covered by # execution",
+            sentence: "no finding at level LEVEL: there was almost nothing to explore: all that is visible is covered by # executions",
         },
         Situation {
             name: "nothing",
@@ -161,7 +161,7 @@ fn plain(sentence: &str) -> String {
         text.replace(level.assumption(), "holds if CONDITION").replace(level.name(), "LEVEL")
     });
     let mut plain = String::new();
-    for word in same.split(' ') {
+    for word in same.split(' ').map(|word| if word == "execution" { "executions" } else { word }) {
         let number = word.chars().any(|c| c.is_ascii_digit()) || ["%", "%)", "×"].contains(&word);
         let shown = match word {
             word if !number => word.to_owned(),
