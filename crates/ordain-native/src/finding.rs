@@ -11,6 +11,7 @@ use ordain_explore::Target;
 use ordain_model::describe::{self, Words};
 use ordain_model::{End, Misuse, Names, ObjectId, ObjectKind, Operation, Schedule, Site, ThreadId};
 use ordain_report::{Facts, Frame, Kind, Place, Sources, Story, fingerprint, quote, store, terminal};
+use ordain_wire::Unmodelled;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -119,6 +120,8 @@ pub(crate) fn notice(native: &Native, expected_status: i32) -> Option<Observatio
         }
         Ended::Assertion(text) => return make(Kind::Assertion, format!("{who}: {text}"), text.clone()),
         Ended::Abort => return make(Kind::Abort, format!("{who} aborted the program"), place),
+        // The other end of a terminal is in the program, and whoever has it is not led.
+        Ended::Hang(_) if native.unmodelled() & Unmodelled::Terminals.bit() != 0 => return None,
         Ended::Hang(reason) => {
             let message = if reason.is_empty() {
                 format!(

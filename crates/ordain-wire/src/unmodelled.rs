@@ -66,11 +66,13 @@ pub enum Unmodelled {
     Unrecoverable,
     /// A timer with an interval rings early more often than is explored.
     Ticks,
+    /// Both ends of a terminal are in the program.
+    Terminals,
 }
 
 impl Unmodelled {
     /// All of them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::LongStream,
         Self::SharedMapping,
         Self::KernelFiles,
@@ -97,6 +99,7 @@ impl Unmodelled {
         Self::Interests,
         Self::Unrecoverable,
         Self::Ticks,
+        Self::Terminals,
     ];
 
     /// Its bit.
@@ -158,6 +161,7 @@ impl Unmodelled {
             Self::Ticks => {
                 "have a timer with an interval (setitimer, ualarm), which may ring before each of their steps, more often than is explored"
             }
+            Self::Terminals => "use terminals that the program has made (openpty), whose ends Ordain does not follow",
             Self::Atomics => "use atomic instructions on the same memory",
             Self::Unwatched => {
                 "may use atomic instructions on the same memory, for which not all code could be watched"

@@ -485,6 +485,7 @@ pub unsafe fn open_with(at: c_int, path: *const c_char, flags: c_int, plain: imp
         let free = place.as_ref().is_some_and(|p| names::is_free(&p.path()));
         let fd = plain();
         numbers::opened(fd as c_int);
+        numbers::note_terminal(fd as c_int);
         if temporary && fd >= 0 {
             numbers::made_without_name(fd as c_int);
         }

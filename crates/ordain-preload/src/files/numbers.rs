@@ -11,6 +11,7 @@ use crate::initialisation;
 use crate::lessons::Lesson;
 use crate::objects;
 use crate::sys::{self, call};
+use crate::unmodelled::{self, Unmodelled};
 use core::ffi::c_int;
 use ordain_model::names::mix;
 use ordain_model::{Member, ObjectId, ObjectKind};
@@ -287,6 +288,14 @@ fn status(fd: c_int) -> Option<libc::stat> {
     unsafe {
         let mut status: libc::stat = core::mem::zeroed();
         (call!(libc::SYS_fstat, fd, &raw mut status) == 0).then_some(status)
+    }
+}
+
+/// Takes note of a terminal that the program makes: what is written at one end is read at the other.
+pub(super) fn note_terminal(fd: c_int) {
+    let is_made = |s: libc::stat| s.st_mode & libc::S_IFMT == libc::S_IFCHR && s.st_rdev == libc::makedev(5, 2);
+    if fd >= 0 && status(fd).is_some_and(is_made) {
+        unmodelled::note(Unmodelled::Terminals);
     }
 }
 
