@@ -161,7 +161,7 @@ fn plain(sentence: &str) -> String {
         text.replace(level.assumption(), "holds if CONDITION").replace(level.name(), "LEVEL")
     });
     let mut plain = String::new();
-    for word in same.split(' ').map(|word| if word == "execution" { "executions" } else { word }) {
+    for word in same.split(' ') {
         let number = word.chars().any(|c| c.is_ascii_digit()) || ["%", "%)", "×"].contains(&word);
         let shown = match word {
             word if !number => word.to_owned(),
@@ -173,7 +173,7 @@ fn plain(sentence: &str) -> String {
             plain += &shown;
         }
     }
-    plain
+    if plain.ends_with("# execution") { plain + "s" } else { plain }
 }
 
 /// The meaning, or the message that there is none.
