@@ -485,7 +485,8 @@ impl Control {
 fn keep_each_once(kept: &mut Vec<String>, said: Vec<String>) {
     for mut text in said {
         if text.len() > LONGEST_WARNING {
-            text.truncate(text.floor_char_boundary(LONGEST_WARNING));
+            let end = (0..=LONGEST_WARNING).rev().find(|end| text.is_char_boundary(*end));
+            text.truncate(end.unwrap_or(0));
         }
         if kept.len() < MOST_WARNINGS && !kept.contains(&text) {
             kept.push(text);
