@@ -85,14 +85,14 @@ impl Arbiter {
         }
     }
 
-    /// Makes a set of objects, each with the bits that are waited for, for [`Operation::Poll`].
+    /// Makes a set of objects, each with the bits that are waited for, for [`crate::Operation::Poll`].
     pub fn create_poll(&mut self, creator: ThreadId, members: &[(ObjectId, u64)]) -> ObjectId {
         let set = self.create(creator, ObjectKind::Poll, 0);
         self.set_members(set, members);
         set
     }
 
-    /// Says which objects belong to a set, each with what is waited for or done to it: see [`Operation::Poll`] and [`crate::Member`].
+    /// Says which objects belong to a set, each with what is waited for or done to it: see [`crate::Operation::Poll`] and [`crate::Member`].
     pub fn set_members(&mut self, set: ObjectId, members: &[(ObjectId, u64)]) {
         let polls = &mut self.execution.state.fixed.polls;
         if polls.len() <= set.index() {
